@@ -1,0 +1,40 @@
+"""Save a demo model so that the ordinary loading code opens it: half-precision weights, float32 at load."""
+
+import json
+import os
+import shutil
+from pathlib import Path
+
+import torch
+from safetensors.torch import load_file, save_file
+
+from vlmdx.demo.tokens import folder_bytes
+
+MAX_BYTES = 5_000_000
+
+
+def save_model(model, processor, folder: str | Path) -> None:
+    """Write model, processor, tokenizer, chat template and generation config; a kill leaves the old folder or none.
+
+    The weights are stored in float16, the config says float32, so that ``from_pretrained`` computes in float32.
+
+    Raises:
+        ValueError: the folder would exceed ``MAX_BYTES``.
+    """
+    folder = Path(folder)
+    new = folder.with_name(f".{folder.name}.{os.getpid()}")
+    shutil.rmtree(new, ignore_errors=True)
+    model.save_pretrained(new)
+    processor.save_pretrained(new)
+    weights = new / "model.safetensors"
+    half = {name: tensor.to(torch.float16) for name, tensor in load_file(weights).items()}
+    save_file(half, weights, metadata={"format": "pt"})
+    config = json.loads((new / "config.json").read_text())
+    for part in (config, config.get("text_config", {}), config.get("vision_config", {})):
+        part["dtype"] = "float32"
+    (new / "config.json").write_text(json.dumps(config, indent=2) + "\n")
+    if folder_bytes(new) > MAX_BYTES:
+        raise ValueError(f"{new}: {folder_bytes(new)} bytes, at most {MAX_BYTES} may ship")
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    os.rename(new, folder)

@@ -1,0 +1,6 @@
+"""What made an artifact: the digest that decides whether a job runs again, and the record in each file's footer."""
+
+from vlmdx.provenance.digest import code_digest, model_fingerprint, rule_digest
+from vlmdx.provenance.footer import footer
+
+__all__ = ["code_digest", "footer", "model_fingerprint", "rule_digest"]

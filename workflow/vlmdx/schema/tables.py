@@ -1,0 +1,227 @@
+"""The Parquet contracts between stages: one Arrow schema per artifact, with its key and a line on every column.
+
+A stage writes only through :func:`vlmdx.schema.io.write_table`, which refuses unknown, missing or mistyped columns,
+NaN (missing is NULL), and a key that is not unique. More about each column stands in its ``description`` metadata,
+which travels in the file itself.
+"""
+
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+# The Hugging Face `datasets` image struct: a Parquet file with this column opens as images without any conversion.
+IMAGE = pa.struct([("bytes", pa.binary()), ("path", pa.string())])
+OBJECT = pa.struct(
+    [
+        ("object_id", pa.string()),
+        ("name", pa.string()),
+        ("x", pa.float32()),
+        ("y", pa.float32()),
+        ("w", pa.float32()),
+        ("h", pa.float32()),
+    ]
+)
+
+
+@dataclass(frozen=True)
+class Table:
+    """A contract: its name in messages, the Arrow schema, and the columns that together are unique."""
+
+    name: str
+    schema: pa.Schema
+    key: tuple[str, ...]
+
+
+def _column(name: str, type_: pa.DataType, description: str, nullable: bool = False) -> pa.Field:
+    return pa.field(name, type_, nullable=nullable, metadata={"description": description})
+
+
+ITEMS = Table(
+    "items",
+    pa.schema(
+        [
+            _column("item_id", pa.string(), "'{dataset}:{source id}', unique over all data sets"),
+            _column("dataset", pa.string(), "slug of the data set"),
+            _column("image_id", pa.string(), "'{dataset}:{image id}', a row of images.parquet"),
+            _column("question", pa.string(), "question text, without options"),
+            _column("options", pa.list_(pa.string()), "option texts in shown order"),
+            _column("answer", pa.int32(), "index of the gold option, NULL where the source gives none", True),
+            _column("category", pa.string(), "the source's own category", True),
+            _column("operation", pa.string(), "GQA operation of the question", True),
+            _column("program", pa.string(), "functional program as JSON", True),
+            _column("objects", pa.list_(OBJECT), "annotated objects; boxes in pixels of the stored image", True),
+        ]
+    ),
+    ("item_id",),
+)
+IMAGES = Table(
+    "images",
+    pa.schema(
+        [
+            _column("image_id", pa.string(), "'{dataset}:{image id}'"),
+            _column("image", IMAGE, "decoded RGB image as lossless PNG, upright, alpha composited"),
+            _column("width", pa.int32(), "pixels, after orientation"),
+            _column("height", pa.int32(), "pixels, after orientation"),
+            _column("sha256", pa.string(), "of the RGB pixels (vlmdx.images.pixel_sha256), not of the file"),
+            _column("mode", pa.string(), "Pillow mode of the source file"),
+            _column("orientation", pa.int32(), "EXIF orientation of the source file, 1 if absent"),
+        ]
+    ),
+    ("image_id",),
+)
+REJECTED = Table(
+    "rejected",
+    pa.schema(
+        [
+            _column("source", pa.string(), "file the row came from"),
+            _column("position", pa.string(), "row number or key within the source"),
+            _column("item_id", pa.string(), "item id, where the row got that far", True),
+            _column("reason", pa.string(), "why the row was set aside and what to do"),
+        ]
+    ),
+    ("source", "position"),
+)
+CORRUPTED = Table(
+    "corrupted",
+    pa.schema(
+        [
+            _column("image_id", pa.string(), "as in images.parquet"),
+            _column("corruption", pa.string(), "one of the 19, or 'clean'"),
+            _column("severity", pa.int8(), "1 to 5; 0 is clean"),
+            _column("image", IMAGE, "PNG at the reference resolution"),
+            _column("sha256", pa.string(), "of the RGB pixels"),
+            _column("seed", pa.int64(), "seed of this image's draw; NULL where nothing is drawn", True),
+            _column("psnr", pa.float32(), "dB against clean; NULL where the image did not change", True),
+            _column("ssim", pa.float32(), "structural similarity against clean"),
+        ]
+    ),
+    ("image_id", "corruption", "severity"),
+)
+SCORES = Table(
+    "scores",
+    pa.schema(
+        [
+            _column("item_id", pa.string(), "as in items.parquet"),
+            _column("corruption", pa.string(), "one of the 19, or 'clean'"),
+            _column("severity", pa.int8(), "1 to 5; 0 is clean"),
+            _column("option_index", pa.int32(), "index into options"),
+            _column("letter", pa.string(), "letter shown before the option"),
+            _column("logit", pa.float32(), "next-token logit of the letter; NULL in the text read-out", True),
+            _column("logprob", pa.float32(), "log-probability within the options, nats", True),
+            _column("prob", pa.float32(), "probability within the options", True),
+            _column("logprob_full", pa.float32(), "log-probability over the whole vocabulary, nats", True),
+            _column("letter_mass", pa.float32(), "probability on all letters of the item together", True),
+            _column("text_sum", pa.float32(), "text read-out: log-likelihood of the option's tokens, nats", True),
+            _column("text_mean", pa.float32(), "text read-out: the same per token, nats", True),
+            _column("is_gold", pa.bool_(), "NULL where the item has no gold", True),
+            _column("chosen", pa.bool_(), "the option of largest probability; ties by hash, never by position", True),
+            _column("tied", pa.bool_(), "two or more options share the largest probability exactly", True),
+            _column("image_tokens", pa.int32(), "vision tokens the model saw", True),
+            _column("reason", pa.string(), "why the row has no probabilities; NULL where it was scored", True),
+        ]
+    ),
+    ("item_id", "corruption", "severity", "option_index"),
+)
+SELECTION = Table(
+    "selection",
+    pa.schema(
+        [
+            _column("item_id", pa.string(), "a chosen item"),
+            _column("gini", pa.float32(), "mean Gini impurity over voters and corruptions"),
+            _column("rank", pa.int32(), "order of choice, from 0"),
+            _column("similarity", pa.float32(), "largest similarity to an earlier choice; NULL for the first", True),
+        ]
+    ),
+    ("item_id",),
+)
+GINI = Table(
+    "gini",
+    pa.schema(
+        [
+            _column("item_id", pa.string(), "an item of the pool"),
+            _column("gini", pa.float32(), "mean Gini impurity over voters and corruptions; NULL if not scored", True),
+            _column("voters", pa.int32(), "voter models with at least one whole trajectory"),
+        ]
+    ),
+    ("item_id",),
+)
+CELLS = Table(
+    "cells",
+    pa.schema(
+        [
+            _column("model", pa.string(), "model slug"),
+            _column("item_id", pa.string(), ""),
+            _column("image_id", pa.string(), "cluster of the bootstrap"),
+            _column("dataset", pa.string(), ""),
+            _column("corruption", pa.string(), "one of the 19 (clean has no row of its own)"),
+            _column("family", pa.string(), "family of the corruption"),
+            _column("severity", pa.int8(), "1 to 5"),
+            _column("correct_clean", pa.bool_(), "right on the clean image"),
+            _column("correct", pa.bool_(), "right on the corrupted image"),
+            _column("state", pa.string(), "cc, cw, wc or ww: clean then corrupted correctness"),
+            _column("entropy_clean", pa.float64(), "S on the clean image, in [0, 1]"),
+            _column("entropy", pa.float64(), "S on the corrupted image, in [0, 1]"),
+            _column("misalignment_clean", pa.float64(), "C on the clean image, in [0, 1]"),
+            _column("misalignment", pa.float64(), "C on the corrupted image, in [0, 1]"),
+            _column("delta_s", pa.float64(), "S corrupted - S clean"),
+            _column("delta_c", pa.float64(), "C corrupted - C clean"),
+            _column("ras", pa.float64(), "Robustness Alignment Score, in [-2, 1]"),
+            _column("confidence_clean", pa.float64(), "max p on the clean image"),
+            _column("confidence", pa.float64(), "max p on the corrupted image"),
+            _column("brier_clean", pa.float64(), "Brier score on the clean image"),
+            _column("brier", pa.float64(), "sum over options of (p - gold)^2"),
+            _column("nll_clean", pa.float64(), "negative log-likelihood of the gold option, clean, nats"),
+            _column("nll", pa.float64(), "negative log-likelihood of the gold option, nats"),
+        ]
+    ),
+    ("model", "item_id", "corruption", "severity"),
+)
+TRAJECTORIES = Table(
+    "trajectories",
+    pa.schema(
+        [
+            _column("model", pa.string(), "model slug"),
+            _column("item_id", pa.string(), ""),
+            _column("image_id", pa.string(), ""),
+            _column("corruption", pa.string(), ""),
+            _column("correct_clean", pa.bool_(), "right on the clean image"),
+            _column("kind", pa.string(), "stable, transient or persistent change of correctness against clean"),
+            _column("onset", pa.int8(), "first severity at which correctness differs from clean; NULL if stable", True),
+            _column("flips", pa.int8(), "changes of correctness along severity 0, 1, ..., highest"),
+        ]
+    ),
+    ("model", "item_id", "corruption"),
+)
+SUMMARY = Table(
+    "summary",
+    pa.schema(
+        [
+            _column("model", pa.string(), "model slug"),
+            _column("scope", pa.string(), "all, family, corruption or severity"),
+            _column("level", pa.string(), "which family, corruption or severity; 'all' in scope all"),
+            _column("metric", pa.string(), "name of the figure"),
+            _column("value", pa.float64(), "NULL where no row supports it", True),
+            _column("low", pa.float64(), "lower end of the clustered bootstrap interval", True),
+            _column("high", pa.float64(), "upper end of the clustered bootstrap interval", True),
+            _column("n", pa.int64(), "rows (item x corruption x severity) behind the value"),
+        ]
+    ),
+    ("model", "scope", "level", "metric"),
+)
+EFFECTS = Table(
+    "effects",
+    pa.schema(
+        [
+            _column("item_id", pa.string(), ""),
+            _column("operation", pa.string(), "GQA operation"),
+            _column("intervention", pa.string(), "mean_ablation, attention_knockout or mlp_knockout"),
+            _column("position", pa.string(), "object or answer"),
+            _column("layer", pa.int32(), "decoder layer, from 0"),
+            _column("logprob_clean", pa.float32(), "log p(gold), nats"),
+            _column("logprob", pa.float32(), "log p(gold | intervention), nats"),
+            _column("delta", pa.float32(), "logprob_clean - logprob"),
+            _column("correct", pa.bool_(), "right without intervention"),
+        ]
+    ),
+    ("item_id", "intervention", "position", "layer"),
+)
