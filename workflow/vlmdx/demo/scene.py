@@ -7,7 +7,7 @@ import numpy as np
 CANVAS = 140  # px; a multiple of 28 (Qwen2.5-VL's merged cell) and of 20 (the LLaVA demo's patch)
 COLORS = ("red", "green", "blue", "yellow", "purple", "orange", "white", "black")
 SHAPES = ("circle", "square", "triangle", "cross")
-SIZES = {"small": (13, 16), "large": (22, 25)}  # radius range in px; the gap keeps the two words separable
+SIZES = {"small": (16, 18), "large": (23, 26)}  # radius range in px; the gap keeps the two words separable
 MARGIN = 20  # px; centres closer than this on an axis stand in no relation along it
 OPPOSITE = {"to the left of": "to the right of", "to the right of": "to the left of", "above": "below", "below": "above"}
 
@@ -70,7 +70,7 @@ def sample_scene(seed: int, index: int) -> Scene:
             colors.append(str(rng.choice(shared)))
         else:
             colors.append(str(rng.choice([c for c in COLORS if c not in taken])))
-    angles = rng.uniform(-12, 12, count)
+    angles = rng.uniform(-8, 8, count)
     return Scene(index, tuple(
         Thing(str(index * 10 + i), shapes[i], colors[i], sizes[i], *centres[i], radii[i], float(angles[i]))
         for i in range(count)

@@ -4,6 +4,7 @@ The wording lives in files (`resources/prompts/`), so that a user can read and c
 Both shipped wordings are those of LLaVA-1.5 (arXiv 2310.03744, table of response-format prompts).
 """
 
+import re
 import string
 from collections.abc import Sequence
 
@@ -24,23 +25,15 @@ def letters(n_options: int) -> list[str]:
 def fill(template: str, question: str, options: Sequence[str] = ()) -> str:
     """Fill ``{question}`` and ``{options}`` of a prompt file.
 
-    Plain replacement, never ``str.format``: questions and options may hold braces, dollars and quotes. The template is
-    cut at its two fields first, so that a question which holds the text "{options}" is not filled a second time.
+    Plain replacement in one pass, never ``str.format``: questions and options may hold braces, dollars and quotes, and
+    a question that holds the text "{options}" is not filled a second time.
+
+    Raises:
+        ValueError: more than 26 options.
     """
-    listed = "\n".join(f"{letter}. {option}" for letter, option in zip(letters(len(options)), options)) if options else ""
-    fields = {"{question}": question, "{options}": listed}
-    parts = [template.rstrip("\n")]
-    for field in fields:
-        parts = [piece for part in parts for piece in _keep_split(part, field, fields)]
-    return "".join(fields.get(part, part) for part in parts)
-
-
-def _keep_split(part: str, field: str, fields: dict[str, str]) -> list[str]:
-    """Split ``part`` at ``field`` and keep the field itself as a piece; a piece that is a field stays whole."""
-    if part in fields:
-        return [part]
-    pieces = part.split(field)
-    return [x for i, piece in enumerate(pieces) for x in ((field, piece) if i else (piece,))]
+    listed = [f"{letter}. {option}" for letter, option in zip(letters(len(options)), options, strict=True)] if options else []
+    fields = {"{question}": question, "{options}": "\n".join(listed)}
+    return re.sub(r"\{question\}|\{options\}", lambda match: fields[match[0]], template.rstrip("\n"))
 
 
 def user_turn(text: str) -> list[dict]:

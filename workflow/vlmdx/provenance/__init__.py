@@ -2,5 +2,6 @@
 
 from vlmdx.provenance.digest import code_digest, model_fingerprint, rule_digest
 from vlmdx.provenance.footer import footer
+from vlmdx.provenance.job import run_job
 
-__all__ = ["code_digest", "footer", "model_fingerprint", "rule_digest"]
+__all__ = ["code_digest", "footer", "model_fingerprint", "rule_digest", "run_job"]

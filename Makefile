@@ -1,0 +1,41 @@
+# Two commands matter: `make demo` and `make test`.
+PYTHON ?= python3
+VENV := .venv
+READY := $(VENV)/.ready
+# One thread per process: several small torch processes with many threads each slow one another down.
+export OMP_NUM_THREADS ?= 1
+
+.PHONY: setup demo test check lock docs
+.DEFAULT_GOAL := demo
+
+setup: $(READY)
+
+$(READY): envs/requirements.lock pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "vlmdx needs Python 3.11 or newer; name one: make PYTHON=python3.12 setup"; exit 1; }
+	@echo "Setting up $(VENV) from envs/requirements.lock (once; torch is large)"
+	@test -x $(VENV)/bin/python || $(PYTHON) -m venv $(VENV)
+	@$(VENV)/bin/python -m pip install --quiet --requirement envs/requirements.lock
+	@$(VENV)/bin/python -m pip install --quiet --no-deps --editable .
+	@touch $@
+
+demo: $(READY)
+	@$(VENV)/bin/snakemake --quiet rules -- all
+	@echo; echo "Table:   results/ras_table.csv"; echo "Figures: results/figures/*.png"
+
+test: $(READY)
+	@$(VENV)/bin/python -m pytest
+
+check: $(READY)
+	$(VENV)/bin/ruff check . && $(VENV)/bin/ruff format --check .
+	$(VENV)/bin/snakefmt --check Snakefile rules
+	$(VENV)/bin/mypy
+	$(VENV)/bin/snakemake --lint
+
+docs: $(READY)
+	$(VENV)/bin/python -m vlmdx.config.docs
+
+# Nvidia's CUDA packages stay out: torch pins its own, and they exist for one platform only.
+lock: $(READY)
+	$(VENV)/bin/python -m pip install --upgrade --requirement envs/requirements.in
+	$(VENV)/bin/python envs/lock.py

@@ -1,0 +1,32 @@
+"""vlmdx: why does a vision-language model fail? Rules stand in rules/, one file per stage."""
+
+from snakemake.utils import min_version
+
+min_version("9.0")
+
+# A config file given on the command line stands alone; the embedded default is not merged into it.
+if not workflow.overwrite_configfiles:
+
+    configfile: f"{workflow.basedir}/config/config.yaml"
+
+
+include: "rules/common.smk"
+include: "rules/demo.smk"
+include: "rules/datasets.smk"
+include: "rules/corruption.smk"
+include: "rules/scoring.smk"
+include: "rules/selection.smk"
+include: "rules/reliability.smk"
+include: "rules/report.smk"
+
+
+if workflow.is_main_process and not workflow.dryrun and clear_stale_lock(Path.cwd()):
+    print("The lock of an earlier run, whose process is gone, was cleared.", file=sys.stderr)
+
+
+rule all:
+    default_target: True
+    input:
+        paths.TABLE,
+        FIGURES,
+    localrule: True

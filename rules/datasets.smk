@@ -1,0 +1,57 @@
+rule import_dataset:
+    input:
+        unpack(import_inputs),
+    output:
+        items=paths.items("{dataset}"),
+        images=paths.images("{dataset}"),
+        rejected=paths.rejected("{dataset}"),
+    log:
+        "logs/import_dataset/{dataset}.log",
+    benchmark:
+        "results/benchmarks/import_dataset/{dataset}.tsv"
+    conda:
+        "../envs/vlmdx.yaml"
+    resources:
+        mem_mb=4000,
+        runtime=60,
+    params:
+        digest=lambda wc: digest(
+            "import_dataset",
+            import_settings(wc),
+            IMAGING,
+            modules=[f"vlmdx.datasets.{import_settings(wc)['importer']}"],
+        ),
+        settings=import_settings,
+    message:
+        "Importing data set {wildcards.dataset}"
+    script:
+        "../workflow/scripts/import_dataset.py"
+
+
+rule pool:
+    input:
+        items=[paths.items(dataset) for dataset in CONFIG.pool.quotas],
+        images=[paths.images(dataset) for dataset in CONFIG.pool.quotas],
+    output:
+        items=paths.items("pool"),
+        images=paths.images("pool"),
+        rejected=paths.rejected("pool"),
+    log:
+        "logs/pool/pool.log",
+    benchmark:
+        "results/benchmarks/pool/pool.tsv"
+    conda:
+        "../envs/vlmdx.yaml"
+    resources:
+        mem_mb=4000,
+        runtime=30,
+    params:
+        digest=digest("pool", settings.pool(CONFIG), IMAGING),
+        settings=settings.pool(CONFIG),
+    message:
+        "Drawing the pool of candidates"
+    script:
+        "../workflow/scripts/pool.py"
+
+
+ruleorder: pool > import_dataset

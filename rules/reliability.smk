@@ -1,0 +1,52 @@
+rule reliability:
+    input:
+        scores=all_shards(lambda family: paths.scores("{model}", "bench", family)),
+        items=paths.items("pool"),
+    output:
+        cells=paths.reliability("{model}", "cells"),
+        trajectories=paths.reliability("{model}", "trajectories"),
+        summary=paths.reliability("{model}", "summary"),
+        position=paths.reliability("{model}", "position"),
+    log:
+        "logs/reliability/{model}.log",
+    benchmark:
+        "results/benchmarks/reliability/{model}.tsv"
+    conda:
+        "../envs/vlmdx.yaml"
+    resources:
+        mem_mb=8000,
+        runtime=30,
+    params:
+        digest=digest("reliability", settings.reliability(CONFIG), TABLES, sql_files("reliability")),
+        settings=settings.reliability(CONFIG),
+    message:
+        "Reliability of {wildcards.model}"
+    script:
+        "../workflow/scripts/reliability.py"
+
+
+rule ras_table:
+    input:
+        summaries=all_models("summary"),
+        positions=all_models("position"),
+    output:
+        table=report(paths.TABLE, caption="../resources/report/ras_table.rst", category="Reliability"),
+        by_severity=paths.BY_SEVERITY,
+        by_corruption=paths.BY_CORRUPTION,
+        position_bias=paths.POSITION_BIAS,
+    log:
+        "logs/ras_table/ras_table.log",
+    benchmark:
+        "results/benchmarks/ras_table/ras_table.tsv"
+    conda:
+        "../envs/vlmdx.yaml"
+    resources:
+        mem_mb=2000,
+        runtime=10,
+    params:
+        digest=digest("ras_table", {"models": MODELS}, TABLES, sql_files("reliability")),
+        settings={"models": MODELS},
+    message:
+        "Writing the tables of {MODELS}"
+    script:
+        "../workflow/scripts/ras_table.py"

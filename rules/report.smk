@@ -1,0 +1,204 @@
+# Figures: one rule, one script, one caption each.
+PLOTTING = ["matplotlib", "seaborn"]
+FIGURES = [
+    paths.figure(name, suffix)
+    for name in [
+        "ras_by_family",
+        "severity_trends",
+        "state_shares",
+        "accuracy_ras",
+        "corruption_heatmap",
+        "gini",
+        "contact_sheet",
+    ]
+    for suffix in ("svg", "png")
+]
+
+
+rule plot_ras_by_family:
+    input:
+        summaries=all_models("summary"),
+    output:
+        svg=report(
+            paths.figure("ras_by_family", "svg"),
+            caption="../resources/report/ras_by_family.rst",
+            category="Reliability",
+        ),
+        png=paths.figure("ras_by_family", "png"),
+    log:
+        "logs/plot_ras_by_family/plot_ras_by_family.log",
+    benchmark:
+        "results/benchmarks/plot_ras_by_family/plot_ras_by_family.tsv"
+    conda:
+        "../envs/vlmdx.yaml"
+    resources:
+        mem_mb=4000,
+        runtime=10,
+    params:
+        digest=digest("plot_ras_by_family", {"models": MODELS}, PLOTTING),
+        settings={"models": MODELS},
+    message:
+        "Figure: RAS by family and model"
+    script:
+        "../workflow/scripts/plot_ras_by_family.py"
+
+
+rule plot_severity_trends:
+    input:
+        summaries=all_models("summary"),
+    output:
+        svg=report(
+            paths.figure("severity_trends", "svg"),
+            caption="../resources/report/severity_trends.rst",
+            category="Reliability",
+        ),
+        png=paths.figure("severity_trends", "png"),
+    log:
+        "logs/plot_severity_trends/plot_severity_trends.log",
+    benchmark:
+        "results/benchmarks/plot_severity_trends/plot_severity_trends.tsv"
+    conda:
+        "../envs/vlmdx.yaml"
+    resources:
+        mem_mb=4000,
+        runtime=10,
+    params:
+        digest=digest("plot_severity_trends", {"models": MODELS}, PLOTTING),
+        settings={"models": MODELS},
+    message:
+        "Figure: RAS by severity and source"
+    script:
+        "../workflow/scripts/plot_severity_trends.py"
+
+
+rule plot_state_shares:
+    input:
+        summaries=all_models("summary"),
+    output:
+        svg=report(
+            paths.figure("state_shares", "svg"), caption="../resources/report/state_shares.rst", category="Reliability"
+        ),
+        png=paths.figure("state_shares", "png"),
+    log:
+        "logs/plot_state_shares/plot_state_shares.log",
+    benchmark:
+        "results/benchmarks/plot_state_shares/plot_state_shares.tsv"
+    conda:
+        "../envs/vlmdx.yaml"
+    resources:
+        mem_mb=4000,
+        runtime=10,
+    params:
+        digest=digest("plot_state_shares", {"models": MODELS}, PLOTTING),
+        settings={"models": MODELS},
+    message:
+        "Figure: states by severity"
+    script:
+        "../workflow/scripts/plot_state_shares.py"
+
+
+rule plot_accuracy_ras:
+    input:
+        summaries=all_models("summary"),
+    output:
+        svg=report(
+            paths.figure("accuracy_ras", "svg"), caption="../resources/report/accuracy_ras.rst", category="Reliability"
+        ),
+        png=paths.figure("accuracy_ras", "png"),
+    log:
+        "logs/plot_accuracy_ras/plot_accuracy_ras.log",
+    benchmark:
+        "results/benchmarks/plot_accuracy_ras/plot_accuracy_ras.tsv"
+    conda:
+        "../envs/vlmdx.yaml"
+    resources:
+        mem_mb=4000,
+        runtime=10,
+    params:
+        digest=digest("plot_accuracy_ras", {"models": MODELS}, PLOTTING),
+        settings={"models": MODELS},
+    message:
+        "Figure: accuracy against RAS"
+    script:
+        "../workflow/scripts/plot_accuracy_ras.py"
+
+
+rule plot_corruption_heatmap:
+    input:
+        summaries=all_models("summary"),
+    output:
+        svg=report(
+            paths.figure("corruption_heatmap", "svg"),
+            caption="../resources/report/corruption_heatmap.rst",
+            category="Reliability",
+        ),
+        png=paths.figure("corruption_heatmap", "png"),
+    log:
+        "logs/plot_corruption_heatmap/plot_corruption_heatmap.log",
+    benchmark:
+        "results/benchmarks/plot_corruption_heatmap/plot_corruption_heatmap.tsv"
+    conda:
+        "../envs/vlmdx.yaml"
+    resources:
+        mem_mb=4000,
+        runtime=10,
+    params:
+        digest=digest("plot_corruption_heatmap", {"models": MODELS}, PLOTTING),
+        settings={"models": MODELS},
+    message:
+        "Figure: RAS by corruption"
+    script:
+        "../workflow/scripts/plot_corruption_heatmap.py"
+
+
+rule plot_gini:
+    input:
+        gini=paths.selection("gini.parquet"),
+        selection=paths.selection("bench.parquet"),
+    output:
+        svg=report(paths.figure("gini", "svg"), caption="../resources/report/gini.rst", category="Selection"),
+        png=paths.figure("gini", "png"),
+    log:
+        "logs/plot_gini/plot_gini.log",
+    benchmark:
+        "results/benchmarks/plot_gini/plot_gini.tsv"
+    conda:
+        "../envs/vlmdx.yaml"
+    resources:
+        mem_mb=4000,
+        runtime=10,
+    params:
+        digest=digest("plot_gini", {}, PLOTTING),
+        settings={},
+    message:
+        "Figure: Gini impurity of the pool and the cut"
+    script:
+        "../workflow/scripts/plot_gini.py"
+
+
+rule contact_sheet:
+    input:
+        corrupted=all_shards(lambda family: paths.corrupted("pool", family)),
+    output:
+        svg=report(
+            paths.figure("contact_sheet", "svg"),
+            caption="../resources/report/contact_sheet.rst",
+            category="Corruptions",
+        ),
+        png=paths.figure("contact_sheet", "png"),
+    log:
+        "logs/contact_sheet/contact_sheet.log",
+    benchmark:
+        "results/benchmarks/contact_sheet/contact_sheet.tsv"
+    conda:
+        "../envs/vlmdx.yaml"
+    resources:
+        mem_mb=4000,
+        runtime=10,
+    params:
+        digest=digest("contact_sheet", {"image_id": None}, PLOTTING),
+        settings={"image_id": None},
+    message:
+        "Figure: one image under every corruption"
+    script:
+        "../workflow/scripts/contact_sheet.py"

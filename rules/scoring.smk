@@ -1,0 +1,49 @@
+rule score:
+    input:
+        unpack(score_inputs),
+    output:
+        paths.scores("{model}", "{itemset}", "{family}"),
+    log:
+        "logs/score/{model}/{itemset}/{family}.log",
+    benchmark:
+        "results/benchmarks/score/{model}/{itemset}/{family}.tsv"
+    conda:
+        "../envs/vlmdx.yaml"
+    resources:
+        mem_mb=16000,
+        runtime=480,
+    params:
+        digest=score_digest,
+        settings=score_settings,
+    message:
+        "Scoring {wildcards.model} on the {wildcards.itemset}: {wildcards.family}"
+    script:
+        "../workflow/scripts/score.py"
+
+
+# A voter's bench scores are rows of its pool scores; nothing is computed again.
+rule cut_bench:
+    input:
+        scores=paths.scores("{voter}", "pool", "{family}"),
+        selection=paths.selection("bench.parquet"),
+    output:
+        paths.scores("{voter}", "bench", "{family}"),
+    log:
+        "logs/cut_bench/{voter}/{family}.log",
+    benchmark:
+        "results/benchmarks/cut_bench/{voter}/{family}.tsv"
+    conda:
+        "../envs/vlmdx.yaml"
+    resources:
+        mem_mb=2000,
+        runtime=10,
+    params:
+        digest=digest("cut_bench", {}, ["pyarrow"]),
+        settings={},
+    message:
+        "Cutting the bench scores of voter {wildcards.voter} from its pool scores: {wildcards.family}"
+    script:
+        "../workflow/scripts/cut_bench.py"
+
+
+ruleorder: cut_bench > score

@@ -1,0 +1,51 @@
+"""Where every artifact stands: the only place that builds a path under results/.
+
+Arguments may be Snakemake wildcards in braces, so that one function serves a rule's output and another's input.
+"""
+
+TABLE = "results/ras_table.csv"
+BY_SEVERITY = "results/ras_by_severity.csv"
+BY_CORRUPTION = "results/ras_by_corruption.csv"
+POSITION_BIAS = "results/position_bias.csv"
+RESOLVED_CONFIG = "results/config.yaml"
+SCENES = "results/demo/scenes"
+
+
+def items(dataset: str) -> str:
+    """Items of a data set, or of the pool."""
+    return f"results/datasets/{dataset}/items.parquet"
+
+
+def images(dataset: str) -> str:
+    """Decoded images of a data set, or of the pool."""
+    return f"results/datasets/{dataset}/images.parquet"
+
+
+def rejected(dataset: str) -> str:
+    """Rows set aside by the importer, or by the pool."""
+    return f"results/datasets/{dataset}/rejected.parquet"
+
+
+def corrupted(dataset: str, family: str) -> str:
+    """Shard of corrupted images."""
+    return f"results/corrupted/{dataset}/{family}.parquet"
+
+
+def scores(model: str, itemset: str, family: str) -> str:
+    """Shard of a model's scores on the pool or the bench."""
+    return f"results/scores/{model}/{itemset}/{family}.parquet"
+
+
+def selection(name: str) -> str:
+    """Artifacts of the selection: bench.parquet, bench.txt, gini.parquet, embeddings.safetensors."""
+    return f"results/selection/{name}"
+
+
+def reliability(model: str, table: str) -> str:
+    """A model's cells, trajectories, summary or position shares."""
+    return f"results/reliability/{model}/{table}.parquet"
+
+
+def figure(name: str, suffix: str) -> str:
+    """A figure; ``suffix`` is svg or png."""
+    return f"results/figures/{name}.{suffix}"

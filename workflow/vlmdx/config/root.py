@@ -1,0 +1,62 @@
+"""The whole config, and the checks that need more than one block."""
+
+from pydantic import Field, model_validator
+
+from vlmdx.config.base import Block, Slug
+from vlmdx.config.datasets import Dataset, Images, Pool
+from vlmdx.config.models import Demo, Model, Scoring
+from vlmdx.config.reliability import Corruptions, Reliability, Selection
+
+RESERVED = ("pool", "bench")
+
+
+class Config(Block):
+    """Everything a run is told. A file stands alone: what it leaves out takes the default, lists replace."""
+
+    seed: int = Field(0, ge=0, description="seed of every random choice in the workflow")
+    datasets: dict[Slug, Dataset] = Field(min_length=1, description="data sets by slug")
+    pool: Pool = Field(description=Pool.__doc__)
+    images: Images = Field(Images(), description=Images.__doc__)
+    corruptions: Corruptions = Field(Corruptions(), description=Corruptions.__doc__)
+    models: dict[Slug, Model] = Field(min_length=1, description="models to evaluate, by slug")
+    voters: list[Slug] = Field(
+        min_length=1, description="models whose answers select the bench; a change here is a change of the selection"
+    )
+    scoring: Scoring = Field(Scoring(), description=Scoring.__doc__)
+    selection: Selection = Field(Selection(), description=Selection.__doc__)
+    reliability: Reliability = Field(Reliability(), description=Reliability.__doc__)
+    demo: Demo = Field(Demo(), description=Demo.__doc__)
+
+    @model_validator(mode="after")
+    def _names_agree(self) -> "Config":
+        for slug in self.datasets:
+            if slug in RESERVED:
+                raise ValueError(f"data set {slug!r}: this name is the workflow's own, choose another")
+        for slug in self.pool.quotas:
+            if slug not in self.datasets:
+                raise ValueError(f"pool.quotas: no data set {slug!r}; there are {sorted(self.datasets)}")
+        for slug in self.voters:
+            if slug not in self.models:
+                raise ValueError(f"voters: no model {slug!r}; there are {sorted(self.models)}")
+        if len(set(self.voters)) < len(self.voters):
+            raise ValueError(f"voters: {self.voters} repeats an entry")
+        return self
+
+
+DEMO = {
+    "seed": 0,
+    "datasets": {
+        "shapes": {
+            "importer": "gqa",
+            "questions": "results/demo/scenes/questions.json",
+            "scene_graphs": "results/demo/scenes/sceneGraphs.json",
+            "images": "results/demo/scenes/images",
+        }
+    },
+    "pool": {"quotas": {"shapes": None}},
+    "corruptions": {"reference_side": 140},
+    "models": {"qwen-demo": {"source": "resources/models/qwen-demo"}, "llava-demo": {"source": "resources/models/llava-demo"}},
+    "voters": ["qwen-demo", "llava-demo"],
+    "selection": {"target": 120, "image_encoder": "resources/models/llava-demo"},
+}
+"""What the embedded default sets; the shipped config/config.yaml is this plus every default, with its descriptions."""

@@ -1,0 +1,120 @@
+"""What the demo models are taught, as packs of segments: one-hop pairs, answers in words, answers by letter."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from vlmdx.demo.draw import draw
+from vlmdx.demo.pack import Packer, Segment
+from vlmdx.demo.questions import Asked, ask, options
+from vlmdx.demo.scene import COLORS, SHAPES, SIZES, Scene, generator, sample_scene
+from vlmdx.models.prompts import fill, letters
+
+COVER = 0.3  # share of a vision token's cell that an object must cover to label it
+NOTHING = 0  # label of a cell without an object
+
+
+@dataclass(frozen=True)
+class Prompts:
+    """The product's two wordings (resources/prompts/letter.txt and text.txt)."""
+
+    letter: str
+    text: str
+
+
+def dense_labels(scene: Scene, tokens: int) -> np.ndarray:
+    """Colour, shape and size of the object in each vision token's cell: int ``(tokens, 3)``, 0 = none, raster order.
+
+    An object's region is its box; cells are those of a square grid of ``tokens`` cells over the canvas.
+    """
+    side = int(round(tokens**0.5))
+    labels = np.full((side, side, 3), NOTHING)
+    edges = np.linspace(0, 140, side + 1)
+    best = np.full((side, side), COVER)
+    for t in scene.things:
+        x, y, w, h = t.box
+        across = np.clip(np.minimum(edges[1:], x + w) - np.maximum(edges[:-1], x), 0, None)
+        down = np.clip(np.minimum(edges[1:], y + h) - np.maximum(edges[:-1], y), 0, None)
+        cover = down[:, None] * across[None, :] / (edges[1] ** 2)
+        values = (1 + COLORS.index(t.color), 1 + SHAPES.index(t.shape), 1 + list(SIZES).index(t.size))
+        labels[cover >= best] = values
+        best = np.maximum(best, cover)
+    return labels.reshape(-1, 3)
+
+
+def pairs(packer: Packer, scene: Scene) -> list[Segment]:
+    """"circle red", "red circle", "circle large" for what is unique in the scene; the second word is the target."""
+    found = []
+    for key, value in (("shape", "color"), ("color", "shape"), ("shape", "size")):
+        keys = [getattr(t, key) for t in scene.things]
+        for t in scene.things:
+            if keys.count(getattr(t, key)) == 1:
+                first, second = packer.words(f"{getattr(t, key)} {getattr(t, value)}")
+                # the cue "shape" or "color" would be a question; the bare word is the shortest possible one
+                if value != "size":
+                    found.append(Segment([first, second], [(0, second, 1.0, f"pair_{value}")]))
+                else:
+                    cue = packer.words("size")[0]
+                    found.append(Segment([first, cue, second], [(1, second, 1.0, "pair_size")]))
+    return found
+
+
+def text_segment(packer: Packer, prompts: Prompts, asked: Asked) -> Segment:
+    """The question answered in a word: target at the last prompt token, then the end of the turn."""
+    return _answered(packer, fill(prompts.text, asked.text), asked, packer.words(asked.answer)[0], "text")
+
+
+def letter_segment(packer: Packer, prompts: Prompts, asked: Asked, rng: np.random.Generator) -> Segment:
+    """The question with options in random order, answered by letter."""
+    choices = options(asked, rng)
+    letter = letters(len(choices))[choices.index(asked.answer)]
+    return _answered(packer, fill(prompts.letter, asked.text, choices), asked, packer.words(letter)[0], "letter")
+
+
+def find_segment(packer: Packer, prompts: Prompts, asked: Asked, rng: np.random.Generator) -> Segment:
+    """A letter question whose text is the answer itself: teaches "the letter in front of this word" alone."""
+    choices = options(asked, rng)
+    letter = letters(len(choices))[choices.index(asked.answer)]
+    ids = packer.question(fill(prompts.letter, f"{asked.answer}?", choices))
+    return Segment(ids, [(len(ids) - 1, packer.words(letter)[0], 1.0, "find")])
+
+
+def _answered(packer: Packer, text: str, asked: Asked, answer: int, kind: str) -> Segment:
+    ids = packer.question(text)
+    last = len(ids) - 1
+    end = packer.processor.tokenizer.eos_token_id
+    question_end = len(packer.words(asked.text)) - 1  # "?": the answer is asked for here too, a shorter way to learn it
+    word = packer.words(asked.answer)[0]
+    targets = [(last, answer, 1.0, kind), (last + 1, end, 0.1, "end"), (question_end, word, 0.5, "early")]
+    return Segment([*ids, answer], targets)
+
+
+@dataclass(frozen=True)
+class Mix:
+    """How many segments of each sort one image gets; ``pair`` counts at most what the scene offers."""
+
+    pair: int = 0
+    text: int = 0
+    letter: int = 0
+    find: int = 0
+
+
+def lesson(packer: Packer, prompts: Prompts, seed: int, index: int, mix: Mix) -> tuple[Scene, np.ndarray, list[Segment], list[str]]:
+    """One training image: ``(scene, pixels, segments, operation of each question segment in order)``."""
+    scene = sample_scene(seed, index)
+    rng = generator(seed, index, 3)
+    segments: list[Segment] = []
+    if mix.pair:
+        found = pairs(packer, scene)
+        segments += [found[i] for i in rng.permutation(len(found))[: mix.pair]]
+    operations = []
+    if mix.text or mix.letter or mix.find:
+        questions = ask(seed, scene, max(mix.text, mix.letter, mix.find))
+        picked = [questions[i] for i in rng.permutation(len(questions))]
+        for count, make in ((mix.text, text_segment), (mix.letter, letter_segment), (mix.find, find_segment)):
+            # letters start from the other end of the list, so that few questions are asked in both modes
+            chosen = picked[:count] if make is text_segment else picked[-count:] if count else []
+            for operation, asked in chosen:
+                segments.append(make(packer, prompts, asked) if make is text_segment else make(packer, prompts, asked, rng))
+                operations.append(operation)
+    return scene, draw(seed, scene), segments, operations

@@ -1,0 +1,58 @@
+"""Run a rule's script: its log, one line when it is done, and one line instead of a traceback when it fails.
+
+The log file gets everything that is printed and the whole traceback; the terminal gets progress bars as well, which
+would only fill a log.
+"""
+
+import io
+import sys
+import time
+import traceback
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TextIO
+
+
+def run_job(main: Callable[[Any], None], snakemake: Any) -> None:
+    """Call ``main(snakemake)`` as a rule's script.
+
+    Raises:
+        SystemExit: with status 1 if ``main`` raised; the message is on the terminal, the traceback in the log.
+    """
+    label = " ".join([snakemake.rule, *snakemake.wildcards.values()])
+    log = Path(snakemake.log[0])
+    log.parent.mkdir(parents=True, exist_ok=True)
+    began = time.monotonic()
+    with log.open("w", encoding="utf-8") as file:
+        sys.stdout, sys.stderr = _Tee(sys.stdout, file), _Tee(sys.stderr, file)
+        try:
+            main(snakemake)
+        except Exception as error:
+            file.write(traceback.format_exc())
+            print(f"{label}: {error}\n  (traceback: {log})", file=sys.__stderr__)
+            sys.exit(1)
+        finally:
+            sys.stdout, sys.stderr = sys.__stdout__, sys.__stderr__
+    print(f"done  {label}  {time.monotonic() - began:.1f} s", file=sys.stderr)
+
+
+class _Tee(io.TextIOBase):
+    """Writes to the terminal and to the log; what rewrites its line (a progress bar) goes to the terminal alone."""
+
+    def __init__(self, terminal: TextIO, log: TextIO) -> None:
+        self._terminal, self._log = terminal, log
+
+    def write(self, text: str) -> int:
+        if "\r" not in text and not text.startswith("\x1b["):
+            self._log.write(text)
+        return self._terminal.write(text)
+
+    def flush(self) -> None:
+        self._log.flush()
+        self._terminal.flush()
+
+    def isatty(self) -> bool:
+        return self._terminal.isatty()
+
+    def fileno(self) -> int:
+        return self._terminal.fileno()
