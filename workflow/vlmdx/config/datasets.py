@@ -8,7 +8,7 @@ from vlmdx.config.base import Block, Slug
 
 Path = Annotated[
     str,
-    Field(min_length=1, description="relative paths start at the repository's root; `results/...` is a workflow output"),
+    Field(min_length=1, description="relative paths start at the repository's root; `results/...` are outputs"),
 ]
 
 

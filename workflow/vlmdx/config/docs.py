@@ -1,12 +1,12 @@
 """Write what the typed classes say: the default YAML, the JSON schema and the table of the manual.
 
-    python -m vlmdx.config.docs        rewrites the three; tests/config/test_docs.py fails with a diff when they drift
+python -m vlmdx.config.docs        rewrites the three; tests/config/test_docs.py fails with a diff when they drift
 """
 
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import yaml
 from pydantic import BaseModel
@@ -66,10 +66,13 @@ def _yaml(block: type[BaseModel], values: Mapping[str, Any], depth: int) -> list
 def _without_defaults(value: Mapping[str, Any], inner: list[type[BaseModel]]) -> dict[str, Any]:
     """Entries of a user's table show what was set; the manual lists what else may be."""
     defaults = {n: f.default for block in inner for n, f in block.model_fields.items() if not f.is_required()}
-    return {
-        slug: {k: v for k, v in entry.items() if k not in defaults or v != defaults[k]} if isinstance(entry, Mapping) else entry
-        for slug, entry in value.items()
-    }
+
+    def shown(entry: Any) -> Any:
+        if not isinstance(entry, Mapping):
+            return entry
+        return {key: v for key, v in entry.items() if key not in defaults or v != defaults[key]}
+
+    return {slug: shown(entry) for slug, entry in value.items()}
 
 
 def _indented(value: Any, depth: int) -> list[str]:
@@ -85,7 +88,7 @@ def _rows(block: type[BaseModel], prefix: str) -> list[str]:
         for each in inner:
             tagged = each.model_fields.get("importer")
             slug = "" if not key.endswith(("datasets", "models")) else ".{slug}"
-            tag = f" ({tagged.annotation.__args__[0]})" if tagged else ""
+            tag = f" ({get_args(tagged.annotation)[0]})" if tagged else ""
             rows += _rows(each, f"{key}{slug}{tag}.")
     return rows
 

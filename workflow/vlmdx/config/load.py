@@ -51,7 +51,7 @@ def _slug(text: str) -> str:
 def _importers() -> list[str]:
     from vlmdx.config.datasets import Dataset
 
-    return [cls.model_fields["importer"].annotation.__args__[0] for cls in get_args(get_args(Dataset)[0])]
+    return [get_args(cls.model_fields["importer"].annotation)[0] for cls in get_args(get_args(Dataset)[0])]
 
 
 def _value_at(raw: Any, place: tuple) -> Any:

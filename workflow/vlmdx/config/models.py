@@ -17,7 +17,8 @@ class Model(Block):
     attention: Literal["sdpa", "eager", "flash_attention_2"] = Field("sdpa", description="attention implementation")
     max_pixels: int | None = Field(None, gt=0, description="pixel budget of the processor; null keeps its own")
     readout: Literal["letter", "text"] = Field(
-        "letter", description="letter: next-token probability of the option letters; text: likelihood of the option texts"
+        "letter",
+        description="letter: next-token probabilities of the letters; text: likelihoods of the option texts",
     )
     batch_tokens: int = Field(4096, gt=0, description="padded tokens per batch: lower it when memory runs out")
     trust_remote_code: bool = Field(False, description="run code from the model's own repository")

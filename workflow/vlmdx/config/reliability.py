@@ -34,12 +34,17 @@ class Selection(Block):
     target: int = Field(849, gt=0, description="items to select (paper: 849 of 4,000)")
     weight_gini: Share = Field(0.5, description="lambda: weight of Gini against novelty (ours)")
     weight_image: Share = Field(0.5, description="w: weight of image against text similarity (ours)")
-    max_similarity: float = Field(0.95, ge=-1, le=1, description="tau: refuse an item this similar to a chosen one (ours)")
+    max_similarity: float = Field(
+        0.95, ge=-1, le=1, description="tau: refuse an item more similar to a chosen one (ours)"
+    )
     image_encoder: str = Field(
-        "openai/clip-vit-base-patch32", description="CLIP model, or a LLaVA whose vision tower is used: hub id or folder"
+        "openai/clip-vit-base-patch32",
+        description="CLIP model, or a LLaVA for its vision tower: hub id or folder",
     )
     image_revision: str | None = Field(None, description="commit of the image encoder on the hub")
-    text_encoder: str = Field("minilm", description="sentence-transformers model: `minilm` is the installed one, else hub id or folder")
+    text_encoder: str = Field(
+        "minilm", description="sentence-transformers model: hub id, folder, or `minilm`, which is installed"
+    )
     text_revision: str | None = Field(None, description="commit of the text encoder on the hub")
 
 

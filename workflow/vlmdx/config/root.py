@@ -55,7 +55,10 @@ DEMO = {
     },
     "pool": {"quotas": {"shapes": None}},
     "corruptions": {"reference_side": 140},
-    "models": {"qwen-demo": {"source": "resources/models/qwen-demo"}, "llava-demo": {"source": "resources/models/llava-demo"}},
+    "models": {
+        "qwen-demo": {"source": "resources/models/qwen-demo"},
+        "llava-demo": {"source": "resources/models/llava-demo"},
+    },
     "voters": ["qwen-demo", "llava-demo"],
     "selection": {"target": 120, "image_encoder": "resources/models/llava-demo"},
 }

@@ -68,9 +68,7 @@ def score(config: Config, model: str, resolve: Resolve, prompt: Callable[[str], 
 
 def embed_pool(config: Config, resolve: Resolve) -> dict[str, Any]:
     """Settings of rule embed_pool."""
-    chosen = config.selection.model_dump(
-        include={"image_encoder", "image_revision", "text_encoder", "text_revision"}
-    )
+    chosen = config.selection.model_dump(include={"image_encoder", "image_revision", "text_encoder", "text_revision"})
     return {**chosen, "image_encoder": resolve(chosen["image_encoder"])}
 
 

@@ -17,7 +17,7 @@ def draw(seed: int, scene: Scene) -> np.ndarray:
     rng = generator(seed, scene.index, 1)
     pixels = _background(rng)
     for thing in scene.things:
-        cover = _mask(thing)[..., None]
+        cover = mask(thing)[..., None]
         paint = np.array(RGB[thing.color]) + rng.uniform(-14, 14, 3)
         pixels = pixels * (1 - cover) + paint * cover
     pixels += rng.normal(0, 5, pixels.shape)
@@ -40,17 +40,17 @@ def _background(rng: np.random.Generator) -> np.ndarray:
     return base + light[..., None]
 
 
-def _mask(thing: Thing) -> np.ndarray:
+def mask(thing: Thing) -> np.ndarray:
     """How much of each pixel the shape covers, float in [0, 1], ``(CANVAS, CANVAS)``; exact zero far from it."""
     k, r = OVERSAMPLING, thing.radius
     side = 2 * (r + 1)
     tile = Image.new("L", (side * k, side * k), 0)
     ImageDraw.Draw(tile).polygon([((x * r + r + 1) * k, (y * r + r + 1) * k) for x, y in _outline(thing)], fill=255)
     small = np.asarray(tile.resize((side, side), Image.Resampling.BOX)) / 255.0
-    mask = np.zeros((CANVAS + 2, CANVAS + 2))  # a 1 px rim, since the tile is 1 px wider than the box on each side
+    cover = np.zeros((CANVAS + 2, CANVAS + 2))  # a 1 px rim, since the tile is 1 px wider than the box on each side
     x, y = thing.cx - r, thing.cy - r
-    mask[y : y + side, x : x + side] = small
-    return mask[1:-1, 1:-1]
+    cover[y : y + side, x : x + side] = small
+    return cover[1:-1, 1:-1]
 
 
 def _outline(thing: Thing) -> np.ndarray:

@@ -4,13 +4,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from vlmdx.demo.draw import draw
+from vlmdx.demo.draw import draw, mask
 from vlmdx.demo.pack import Packer, Segment
 from vlmdx.demo.questions import Asked, ask, options
-from vlmdx.demo.scene import COLORS, SHAPES, SIZES, Scene, generator, sample_scene
+from vlmdx.demo.scene import CANVAS, COLORS, SHAPES, SIZES, Scene, generator, sample_scene
 from vlmdx.models.prompts import fill, letters
 
-COVER = 0.3  # share of a vision token's cell that an object must cover to label it
+COVER = 0.25  # share of a vision token's cell that an object must cover to label it
 NOTHING = 0  # label of a cell without an object
 
 
@@ -25,19 +25,15 @@ class Prompts:
 def dense_labels(scene: Scene, tokens: int) -> np.ndarray:
     """Colour, shape and size of the object in each vision token's cell: int ``(tokens, 3)``, 0 = none, raster order.
 
-    An object's region is its box; cells are those of a square grid of ``tokens`` cells over the canvas.
+    Cells are those of a square grid of ``tokens`` cells over the canvas; covered means drawn on, not inside the box.
     """
     side = int(round(tokens**0.5))
+    cell = CANVAS // side
     labels = np.full((side, side, 3), NOTHING)
-    edges = np.linspace(0, 140, side + 1)
     best = np.full((side, side), COVER)
     for t in scene.things:
-        x, y, w, h = t.box
-        across = np.clip(np.minimum(edges[1:], x + w) - np.maximum(edges[:-1], x), 0, None)
-        down = np.clip(np.minimum(edges[1:], y + h) - np.maximum(edges[:-1], y), 0, None)
-        cover = down[:, None] * across[None, :] / (edges[1] ** 2)
-        values = (1 + COLORS.index(t.color), 1 + SHAPES.index(t.shape), 1 + list(SIZES).index(t.size))
-        labels[cover >= best] = values
+        cover = mask(t).reshape(side, cell, side, cell).mean((1, 3))
+        labels[cover >= best] = (1 + COLORS.index(t.color), 1 + SHAPES.index(t.shape), 1 + list(SIZES).index(t.size))
         best = np.maximum(best, cover)
     return labels.reshape(-1, 3)
 

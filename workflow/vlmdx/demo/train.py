@@ -22,6 +22,7 @@ from vlmdx.demo.scene import COLORS, HELD_OUT_FIRST, SHAPES, SIZES, TRAIN_FIRST
 
 HELD_OUT_SCENES = 48  # for the curve; the final evaluation uses other held-out scenes
 CURVE_MIX = Mix(text=8, letter=8)
+EMPTY_WEIGHT = 0.15  # of a vision token without an object in the dense loss: they are many and easy
 DENSE = (1 + len(COLORS), 1 + len(SHAPES), 1 + len(SIZES))
 
 
@@ -140,8 +141,10 @@ def _loss(packer: Packer, heads, stage: Stage, scenes) -> tuple[torch.Tensor, di
     if stage.dense:
         labels = torch.from_numpy(np.stack([dense_labels(scene, seen.shape[1]) for scene, *_ in scenes]))
         logits = heads(seen.float()).split(DENSE, -1)
-        each = [F.cross_entropy(x.flatten(0, 1), labels[..., i].flatten()) for i, x in enumerate(logits)]
         objects = labels[..., 0] > 0
+        share = torch.where(objects, 1.0, EMPTY_WEIGHT)
+        share = share / share.sum()
+        each = [(F.cross_entropy(x.transpose(1, 2), labels[..., i], reduction="none") * share).sum() for i, x in enumerate(logits)]
         right = torch.stack([(x.argmax(-1) == labels[..., i])[objects].float().mean() for i, x in enumerate(logits)])
         parts |= {"dense": sum(each).item(), "dense_color": right[0].item(), "dense_shape": right[1].item()}
         loss = loss + stage.dense * sum(each)

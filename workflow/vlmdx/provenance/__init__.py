@@ -1,6 +1,7 @@
 """What made an artifact: the digest that decides whether a job runs again, and the record in each file's footer."""
 
-from vlmdx.provenance.digest import code_digest, model_fingerprint, rule_digest
+from vlmdx.provenance.code import code_digest
+from vlmdx.provenance.digest import model_fingerprint, rule_digest
 from vlmdx.provenance.footer import footer
 from vlmdx.provenance.job import run_job
 

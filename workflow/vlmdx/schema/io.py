@@ -36,7 +36,7 @@ def atomic(path: str | os.PathLike) -> Iterator[Path]:
     temporary = final.with_name(f".{final.name}.{uuid.uuid4().hex[:12]}.tmp{final.suffix}")
     try:
         yield temporary
-        os.replace(temporary, final)
+        temporary.replace(final)
     finally:
         temporary.unlink(missing_ok=True)
 
@@ -64,7 +64,9 @@ def write_table(
         pq.write_table(table.replace_schema_metadata(metadata), temporary, compression="zstd")
 
 
-def read_table(path: str | os.PathLike, contract: Table, columns: Sequence[str] | None = None, filters=None) -> pa.Table:
+def read_table(
+    path: str | os.PathLike, contract: Table, columns: Sequence[str] | None = None, filters=None
+) -> pa.Table:
     """Read one artifact and check it against its contract.
 
     Raises:
@@ -75,7 +77,9 @@ def read_table(path: str | os.PathLike, contract: Table, columns: Sequence[str] 
         _check_columns(found, contract, path)
         return pq.read_table(path, columns=list(columns) if columns else None, filters=filters, partitioning=None)
     except (OSError, pa.ArrowInvalid) as error:
-        raise ContractError(f"{path}: not a readable {contract.name} file ({error}); remove it and run again") from error
+        raise ContractError(
+            f"{path}: not a readable {contract.name} file ({error}); remove it and run again"
+        ) from error
 
 
 def read_provenance(path: str | os.PathLike) -> dict[str, Any]:
@@ -120,7 +124,7 @@ def _check_columns(found: pa.Schema, contract: Table, where: str | os.PathLike) 
     missing = [n for n in contract.schema.names if n not in found.names]
     unknown = [n for n in found.names if n not in contract.schema.names]
     if missing or unknown:
-        raise ContractError(f"{where}: {contract.name} needs columns {missing or 'no more'}, unknown {unknown or 'none'}")
+        raise ContractError(f"{where}: {contract.name} misses columns {missing or 'none'}, unknown {unknown or 'none'}")
     for field in contract.schema:
         if not found.field(field.name).type.equals(field.type):
             raise ContractError(

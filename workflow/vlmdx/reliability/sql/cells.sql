@@ -8,9 +8,9 @@ WITH places AS (
 SELECT places.*, clean, image AS corrupted,
        CASE
            WHEN answer IS NULL THEN 'no_gold'
-           WHEN clean IS NULL THEN 'clean_missing'
+           WHEN clean.item_id IS NULL THEN 'clean_missing'
            WHEN clean.reason IS NOT NULL OR NOT clean.usable THEN 'clean_not_scored'
-           WHEN image IS NULL THEN 'missing'
+           WHEN image.item_id IS NULL THEN 'missing'
            WHEN image.reason IS NOT NULL OR NOT image.usable THEN 'not_scored'
        END AS aside,
        CASE aside

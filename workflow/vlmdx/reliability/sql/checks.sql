@@ -1,6 +1,7 @@
 -- Every row of the result is a broken promise of an earlier stage; the run stops on the first of them.
 
-WITH problems AS (
+CREATE TABLE problems AS
+WITH found AS (
     SELECT 1 AS rank, 'the same item stands in the item files twice' AS problem, item_id,
            NULL AS corruption, NULL AS severity, [] AS files
     FROM items GROUP BY item_id HAVING count(*) > 1
@@ -42,5 +43,5 @@ WITH problems AS (
     SELECT 10, 'the probabilities of the options sum to ' || total, item_id, corruption, severity, [filename]
     FROM answers WHERE usable AND reason IS NULL AND abs(total - 1) > 1e-4
 )
-SELECT problem, item_id, corruption, severity, files FROM problems
+SELECT problem, item_id, corruption, severity, files FROM found
 ORDER BY rank, item_id, corruption, severity LIMIT 5;

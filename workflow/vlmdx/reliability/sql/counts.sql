@@ -1,5 +1,6 @@
 -- Row accounting per scope: what was measured, and what was set aside for which reason.
 
+CREATE TABLE counts AS
 WITH scoped_grid AS (
     SELECT 'all' AS scope, 'all' AS level, * FROM grid
     UNION ALL SELECT 'family', family, * FROM grid

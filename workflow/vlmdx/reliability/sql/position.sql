@@ -1,5 +1,6 @@
 -- Does the model prefer a letter? Clean images of items with a gold answer, one row per letter position.
 
+CREATE TABLE position AS
 WITH usable AS (
     SELECT scores.*, count(DISTINCT item_id) OVER () AS answers
     FROM scores

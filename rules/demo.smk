@@ -1,0 +1,80 @@
+# The demo world: scenes in GQA's format, and the two tiny VLMs that are trained on such scenes.
+# Nothing here runs by default but `demo_scenes`: trained models ship in resources/models.
+
+DEMO_MODELS = ["qwen-demo", "llava-demo"]
+
+
+localrules:
+    demo_models,
+
+
+rule demo_scenes:
+    output:
+        questions="results/demo/scenes/questions.json",
+        graphs="results/demo/scenes/sceneGraphs.json",
+        images=directory("results/demo/scenes/images"),
+    log:
+        "logs/demo_scenes.log",
+    benchmark:
+        "benchmarks/demo_scenes.tsv"
+    threads: 1
+    resources:
+        mem_mb=1000,
+        runtime=10,
+    params:
+        seed=config["demo"]["seed"],
+        scenes=config["demo"]["scenes"],
+        questions_per_scene=config["demo"]["questions_per_scene"],
+    message:
+        "Draw {params.scenes} demo scenes and ask about them"
+    script:
+        "../workflow/scripts/demo_scenes.py"
+
+
+rule demo_model:
+    input:
+        letter="resources/prompts/letter.txt",
+        text="resources/prompts/text.txt",
+    output:
+        model=directory("results/demo/models/{model}"),
+        curve="results/demo/models/{model}.curve.csv",
+        accuracy="results/demo/models/{model}.accuracy.csv",
+    log:
+        "logs/demo_model/{model}.log",
+    benchmark:
+        "benchmarks/demo_model/{model}.tsv"
+    threads: 1
+    resources:
+        mem_mb=4000,
+        runtime=180,
+    params:
+        seed=config["demo"]["seed"],
+    wildcard_constraints:
+        model="|".join(DEMO_MODELS),
+    message:
+        "Train {wildcards.model} on demo scenes"
+    script:
+        "../workflow/scripts/demo_model.py"
+
+
+rule demo_models:
+    input:
+        curves=expand("results/demo/models/{model}.curve.csv", model=DEMO_MODELS),
+        accuracies=expand("results/demo/models/{model}.accuracy.csv", model=DEMO_MODELS),
+    output:
+        figure="results/demo/demo-models.svg",
+        table="results/demo/demo-models.md",
+    log:
+        "logs/demo_models.log",
+    benchmark:
+        "benchmarks/demo_models.tsv"
+    threads: 1
+    resources:
+        mem_mb=1000,
+        runtime=5,
+    params:
+        models=DEMO_MODELS,
+    message:
+        "Show how the demo models learned"
+    script:
+        "../workflow/scripts/demo_models.py"

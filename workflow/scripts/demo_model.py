@@ -1,0 +1,31 @@
+"""Train one tiny demo VLM on demo scenes and measure it on held-out ones."""
+
+import shutil
+from pathlib import Path
+
+from vlmdx.demo.evaluate import report
+from vlmdx.demo.figure import write_rows
+from vlmdx.demo.lessons import Prompts
+from vlmdx.demo.train import train
+
+
+def main(snakemake) -> None:
+    """Model folder, learning curve and accuracies; a training that was killed goes on from its last checkpoint."""
+    prompts = Prompts(letter=Path(snakemake.input.letter).read_text(), text=Path(snakemake.input.text).read_text())
+    model = Path(snakemake.output.model)
+    # Snakemake removes declared outputs before a rerun, so the resumable state lies beside them
+    work = model.with_name(f"{model.name}.training")
+    trained = work / model.name
+    work.mkdir(parents=True, exist_ok=True)
+    with open(snakemake.log[0], "a") as log:
+        curve = train(snakemake.wildcards.model, trained, prompts, seed=snakemake.params.seed,
+                      say=lambda line: print(line, file=log, flush=True))
+    write_rows(snakemake.output.accuracy, report(trained, prompts, seed=snakemake.params.seed))
+    write_rows(snakemake.output.curve, curve)
+    shutil.rmtree(model, ignore_errors=True)
+    trained.rename(model)
+    shutil.rmtree(work)
+
+
+if "snakemake" in globals():
+    main(snakemake)  # noqa: F821  (injected by Snakemake)

@@ -1,0 +1,16 @@
+"""Learning curves and accuracies of the demo models, as they are shown in docs/demo-models.md."""
+
+from pathlib import Path
+
+from vlmdx.demo.figure import draw_curves, table
+
+
+def main(snakemake) -> None:
+    """One SVG and one Markdown table over all demo models."""
+    names = snakemake.params.models
+    draw_curves(dict(zip(names, snakemake.input.curves)), snakemake.output.figure)
+    Path(snakemake.output.table).write_text(table(dict(zip(names, snakemake.input.accuracies))))
+
+
+if "snakemake" in globals():
+    main(snakemake)  # noqa: F821  (injected by Snakemake)

@@ -1,0 +1,21 @@
+"""Write the demo scenes and their questions in GQA's own file format."""
+
+from pathlib import Path
+
+from vlmdx.demo.scene import DEMO_FIRST
+from vlmdx.demo.world import write_scenes
+
+
+def main(snakemake) -> None:
+    """``results/demo/scenes``: questions.json, sceneGraphs.json and images/."""
+    write_scenes(
+        Path(snakemake.output.questions).parent,
+        seed=snakemake.params.seed,
+        first=DEMO_FIRST,
+        count=snakemake.params.scenes,
+        questions_per_scene=snakemake.params.questions_per_scene,
+    )
+
+
+if "snakemake" in globals():
+    main(snakemake)  # noqa: F821  (injected by Snakemake)

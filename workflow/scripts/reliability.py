@@ -1,0 +1,32 @@
+"""Measure one model's reliability under corruption: cells, trajectories, aggregates with intervals, letter preference.
+
+Reads the score shards of one model over one item set; writes only what :mod:`vlmdx.reliability` computes.
+"""
+
+from typing import Any
+
+from vlmdx.provenance import footer
+from vlmdx.reliability import POSITION, SET_ASIDE, reliability_tables
+from vlmdx.schema import write_table
+from vlmdx.schema.tables import CELLS, SUMMARY, TRAJECTORIES
+
+
+def main(snakemake: Any) -> None:
+    """Write the five tables of ``snakemake.wildcards.model``."""
+    items = snakemake.input.items
+    tables = reliability_tables(
+        snakemake.wildcards.model,
+        list(snakemake.input.scores),
+        [items] if isinstance(items, str) else list(items),
+        **snakemake.params.settings,
+    )
+    provenance = footer(snakemake)
+    write_table(snakemake.output.cells, tables.cells, CELLS, provenance=provenance)
+    write_table(snakemake.output.trajectories, tables.trajectories, TRAJECTORIES, provenance=provenance)
+    write_table(snakemake.output.summary, tables.summary, SUMMARY, provenance=provenance)
+    write_table(snakemake.output.position, tables.position, POSITION, provenance=provenance)
+    write_table(snakemake.output.set_aside, tables.set_aside, SET_ASIDE, provenance=provenance)
+
+
+if "snakemake" in globals():
+    main(snakemake)  # noqa: F821 -- injected by Snakemake
