@@ -7,6 +7,7 @@ rule reliability:
         trajectories=paths.reliability("{model}", "trajectories"),
         summary=paths.reliability("{model}", "summary"),
         position=paths.reliability("{model}", "position"),
+        set_aside=paths.reliability("{model}", "set_aside"),
     log:
         "logs/reliability/{model}.log",
     benchmark:
@@ -44,8 +45,8 @@ rule ras_table:
         mem_mb=2000,
         runtime=10,
     params:
-        digest=digest("ras_table", {"models": MODELS}, TABLES, sql_files("reliability")),
-        settings={"models": MODELS},
+        digest=digest("ras_table", settings.ras_table(CONFIG), TABLES, sql_files("reliability")),
+        settings=settings.ras_table(CONFIG),
     message:
         "Writing the tables of {MODELS}"
     script:

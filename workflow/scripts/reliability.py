@@ -1,6 +1,7 @@
 """Measure one model's reliability under corruption: cells, trajectories, aggregates with intervals, letter preference.
 
-Reads the score shards of one model over one item set; writes only what :mod:`vlmdx.reliability` computes.
+Reads the score shards of one model over one item set (``input.selection`` names its items, where it is a part of
+``input.items``); writes only what :mod:`vlmdx.reliability` computes.
 """
 
 from typing import Any
@@ -18,6 +19,7 @@ def main(snakemake: Any) -> None:
         snakemake.wildcards.model,
         list(snakemake.input.scores),
         [items] if isinstance(items, str) else list(items),
+        snakemake.input.get("selection"),
         **snakemake.params.settings,
     )
     provenance = footer(snakemake)

@@ -88,6 +88,11 @@ def reliability(config: Config) -> dict[str, Any]:
     }
 
 
+def ras_table(config: Config) -> dict[str, Any]:
+    """Settings of rule ras_table."""
+    return {"models": list(config.models), "families": families(config)}
+
+
 def demo_scenes(config: Config) -> dict[str, Any]:
     """Settings of rule demo_scenes."""
     return {**config.demo.model_dump(), "seed": config.seed}

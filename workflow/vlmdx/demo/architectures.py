@@ -87,7 +87,7 @@ def _qwen():
 
 
 def _llava():
-    patch = 20  # 7 x 7 vision tokens
+    patch = 14  # 10 x 10 vision tokens
     tokenizer = build_tokenizer(
         {"bos_token": "<s>", "eos_token": "</s>", "pad_token": "<pad>"}, ["<image>"], LLAVA_TEMPLATE,
     )

@@ -132,7 +132,7 @@ def _stage_of(stages: tuple[Stage, ...], step: int) -> tuple[Stage, int, int]:
 def _rate(stage: Stage, at: int) -> float:
     """Linear warm-up, then cosine to ``floor``."""
     shape = stage.floor + (1 - stage.floor) * 0.5 * (1 + np.cos(np.pi * at / stage.steps))
-    return stage.lr * shape * min(1.0, (at + 1) / stage.warmup)
+    return float(stage.lr * shape * min(1.0, (at + 1) / stage.warmup))
 
 
 def _loss(packer: Packer, heads, stage: Stage, scenes) -> tuple[torch.Tensor, dict[str, float]]:

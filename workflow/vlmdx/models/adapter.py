@@ -165,7 +165,7 @@ class Adapter:
             )
 
     def _has_bos(self, prompt: str) -> bool:
-        """The template wrote the BOS itself: then the tokenizer must not add another (meta-llama/llama-cookbook#933)."""
+        """The template wrote the BOS: the tokenizer must not add another (meta-llama/llama-cookbook#933)."""
         bos = self.processor.tokenizer.bos_token
         return bool(bos) and prompt.startswith(bos)
 
@@ -204,7 +204,7 @@ class Adapter:
         raise NotImplementedError
 
     def box_tokens(self, box: Box, image_size: tuple[int, int], grid: Grid, rule: Rule = "any") -> list[int]:
-        """Image tokens (raster order, from 0) that ``box`` covers; empty if it lies in a part the model does not see."""
+        """Image tokens (raster order, from 0) that ``box`` covers; none if it lies where the model does not look."""
         x, y, w, h = box
         width, height = image_size
         left, top, right, bottom = max(x, 0), max(y, 0), min(x + w, width), min(y + h, height)
@@ -224,7 +224,7 @@ class Adapter:
         return dict(self.processor.image_processor(images=list(images), return_tensors="pt").to(self.model.device))
 
     def vision_inputs(self, images: Sequence[Image.Image], which: Sequence[int]) -> dict[str, Any]:
-        """Vision side of a batch: each image passes the vision tower once, its features serve every row that shows it."""
+        """Vision side of a batch: each image passes the vision tower once and serves every row that shows it."""
         features = self.model.get_image_features(**self.pixels(images)).pooler_output
         return {"mm_encoder_outputs": {"image": BaseModelOutputWithPooling(pooler_output=[features[i] for i in which])}}
 

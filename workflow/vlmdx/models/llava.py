@@ -27,4 +27,9 @@ class Adapter(adapter.Adapter):
         offset_x = round((resized[0] - crop["width"]) / 2)
         offset_y = round((resized[1] - crop["height"]) / 2)
         scale_x, scale_y = resized[0] / image_size[0], resized[1] / image_size[1]
-        return (x * scale_x - offset_x) / patch, (y * scale_y - offset_y) / patch, w * scale_x / patch, h * scale_y / patch
+        return (
+            (x * scale_x - offset_x) / patch,
+            (y * scale_y - offset_y) / patch,
+            w * scale_x / patch,
+            h * scale_y / patch,
+        )

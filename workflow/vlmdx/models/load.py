@@ -93,7 +93,9 @@ def refuse_pickles(folder: Path, source: str) -> None:
         return
     pickled = sorted(f.name for pattern in ("*.bin", "*.pt", "*.pth", "*.ckpt") for f in folder.glob(pattern))
     found = f"only pickled weights ({', '.join(pickled)}), which are refused" if pickled else "no weights"
-    raise FileNotFoundError(f"{source}: {folder} has {found}; expected *.safetensors (convert them, or run `vlmdx fetch`)")
+    raise FileNotFoundError(
+        f"{source}: {folder} has {found}; expected *.safetensors (convert them, or run `vlmdx fetch`)"
+    )
 
 
 def pick_device(device: str) -> torch.device:

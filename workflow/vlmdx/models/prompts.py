@@ -31,7 +31,11 @@ def fill(template: str, question: str, options: Sequence[str] = ()) -> str:
     Raises:
         ValueError: more than 26 options.
     """
-    listed = [f"{letter}. {option}" for letter, option in zip(letters(len(options)), options, strict=True)] if options else []
+    listed = (
+        [f"{letter}. {option}" for letter, option in zip(letters(len(options)), options, strict=True)]
+        if options
+        else []
+    )
     fields = {"{question}": question, "{options}": "\n".join(listed)}
     return re.sub(r"\{question\}|\{options\}", lambda match: fields[match[0]], template.rstrip("\n"))
 

@@ -11,28 +11,33 @@ from vlmdx.schema import ContractError, atomic
 from vlmdx.schema.tables import SUMMARY
 
 # Readers rely on this order: what was measured, the score and where it comes from, calibration, then the rest.
+SOURCES = ("destructive", "corrective")
+SHARES = ("share_cc", "share_cw", "share_wc", "share_ww", "ras_cc", "ras_cw", "ras_wc", "ras_ww")
+CALIBRATION = ("ece_clean", "ece_corrupted", "brier_clean", "brier_corrupted", "nll_clean", "nll_corrupted")
 MEASURES = (
-    "accuracy_clean accuracy_corrupted accuracy_delta delta_s delta_c ras ras_low ras_high destructive corrective "
-    "share_cc share_cw share_wc share_ww ras_cc ras_cw ras_wc ras_ww ece_clean ece_corrupted brier_clean "
-    "brier_corrupted nll_clean nll_corrupted silent_degradation lucky_gain"
-).split()
-PATHS = "transient persistent mean_onset mean_flips".split()
-READOUT = "tied letter_mass letter_mass_low".split()
+    *("accuracy_clean", "accuracy_corrupted", "accuracy_delta", "delta_s", "delta_c", "ras", "ras_low", "ras_high"),
+    *(*SOURCES, *SHARES, *CALIBRATION, "silent_degradation", "lucky_gain"),
+)
+PATHS = ("transient", "persistent", "mean_onset", "mean_flips")
+READOUT = ("tied", "letter_mass", "letter_mass_low")
 DETAIL = (
-    "ras_given_correct_clean ras_given_wrong_clean contribution_cc contribution_cw contribution_wc contribution_ww "
-    "silent_degradation_ras lucky_gain_ras"
-).split()
-COUNTED = "images cells".split()
-REASONS = (
-    "set_aside_no_gold set_aside_clean_missing set_aside_clean_not_scored set_aside_missing set_aside_not_scored"
-).split()
+    *("ras_given_correct_clean", "ras_given_wrong_clean"),
+    *("contribution_cc", "contribution_cw", "contribution_wc", "contribution_ww"),
+    *("silent_degradation_ras", "lucky_gain_ras"),
+)
+COUNTED = ("images", "cells")
+REASONS = tuple(
+    f"set_aside_{code}" for code in ("no_gold", "clean_missing", "clean_not_scored", "missing", "not_scored")
+)
 COUNTS = {"items", "set_aside", "trajectories_incomplete", *COUNTED, *REASONS}
 
-TABLE = ["model", "items", "set_aside", *MEASURES, "transient", "persistent", "position_bias", *READOUT]
-TABLE += ["mean_onset", "mean_flips", *DETAIL, *COUNTED, *REASONS, "trajectories_incomplete"]
-BY_CORRUPTION = ["model", "family", "corruption", "items", "set_aside", *MEASURES, *PATHS, *READOUT, *DETAIL, *COUNTED]
-BY_SEVERITY = ["model", "severity", "items", "set_aside", *MEASURES, *READOUT, *DETAIL, *COUNTED]
-POSITION_BIAS = [*POSITION.schema.names, "position_bias"]
+TABLE = (
+    *("model", "items", "set_aside", *MEASURES, "transient", "persistent", "position_bias", *READOUT),
+    *("mean_onset", "mean_flips", *DETAIL, *COUNTED, *REASONS, "trajectories_incomplete"),
+)
+BY_CORRUPTION = ("model", "family", "corruption", "items", "set_aside", *MEASURES, *PATHS, *READOUT, *DETAIL, *COUNTED)
+BY_SEVERITY = ("model", "severity", "items", "set_aside", *MEASURES, *READOUT, *DETAIL, *COUNTED)
+POSITION_BIAS = (*POSITION.schema.names, "position_bias")
 
 Rows = list[dict[str, Any]]
 

@@ -8,6 +8,8 @@ from typing import Any
 
 import duckdb
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from vlmdx.reliability.database import records, run
@@ -70,7 +72,7 @@ COUNTS = (
 )
 
 Rows = list[dict[str, Any]]
-Key = tuple[str, str]
+Scope = tuple[str, str]
 
 
 def summarise(
@@ -94,80 +96,74 @@ def summarise(
     """
     run(connection, "sums", "counts")
     counts = records(connection, "SELECT * FROM counts")
-    scopes = [(str(row["scope"]), str(row["level"])) for row in counts]
-    images = [
-        row["image_id"] for row in records(connection, "SELECT DISTINCT image_id FROM measured ORDER BY image_id")
-    ]
-    draws = {"replicates": bootstrap, "confidence": confidence, "seed": seed}
     rows = [
-        _row(model, (row["scope"], row["level"]), name, row[name], row["set_aside" if "aside" in name else "cells"])
+        _row(model, (row["scope"], row["level"]), name, row[name], n=row["set_aside" if "aside" in name else "cells"])
         for row in counts
         for name in COUNTS
         if row[name] is not None
     ]
+    draws: dict[str, Any] = {"replicates": bootstrap, "confidence": confidence, "seed": seed}
+    images = connection.sql("SELECT DISTINCT image_id FROM measured ORDER BY image_id").to_arrow_table()["image_id"]
+    scopes = [(row["scope"], row["level"]) for row in counts]
     for table, metrics in (("cell_sums", CELL_METRICS), ("path_sums", PATH_METRICS)):
-        found = records(connection, f"SELECT * FROM {table}")
-        pairs = [
-            (scope, metric) for scope in scopes if table == "cell_sums" or scope[0] != "severity" for metric in metrics
-        ]
-        top, bottom = _ratio_columns(found, images, pairs, metrics)
-        interval = cluster_bootstrap(images, top, bottom, **draws)
-        for index, (scope, metric) in enumerate(pairs):
-            rows.append(_row(model, scope, metric, *_triple(interval, index), n=int(bottom[:, index].sum())))
-    rows += _calibration(connection, model, scopes, images, ece_bins, draws)
-    return rows
+        within = [scope for scope in scopes if table == "cell_sums" or scope[0] != "severity"]
+        sums = _per_image(connection, table, images, within)
+        top, bottom = (
+            np.stack([sums[pair[side]] for pair in metrics.values()], axis=-1).reshape(len(images), -1)
+            for side in (0, 1)
+        )
+        interval = cluster_bootstrap(images.to_numpy(), top, bottom, **draws)
+        keys = [(scope, metric) for scope in within for metric in metrics]
+        rows += _rows(model, keys, interval, bottom)
+    return rows + _calibration(connection, model, scopes, images, ece_bins, draws)
 
 
-def _ratio_columns(found: Rows, images: list, pairs: list[tuple[Key, str]], metrics: dict) -> tuple[NDArray, NDArray]:
-    """Numerators and denominators (images, pairs); images without a row in a scope contribute 0."""
-    image_index = {image: i for i, image in enumerate(images)}
-    pair_index = {pair: i for i, pair in enumerate(pairs)}
-    top, bottom = np.zeros((2, len(images), len(pairs)))
-    for record in found:
-        for metric, (numerator, denominator) in metrics.items():
-            place = image_index[record["image_id"]], pair_index[(record["scope"], record["level"]), metric]
-            # A sum over no row is NULL in SQL; its denominator is 0, which is what makes the metric undefined.
-            top[place] = record[numerator] or 0
-            bottom[place] = record[denominator] or 0
-    return top, bottom
+def _per_image(
+    connection: duckdb.DuckDBPyConnection, table: str, images: pa.ChunkedArray, scopes: list[Scope]
+) -> dict[str, NDArray[np.float64]]:
+    """Each column of a table of sums as (images, scopes); images without a row in a scope contribute 0."""
+    found = connection.sql(f"SELECT * FROM {table}").to_arrow_table()
+    place = pc.index_in(found["image_id"], value_set=images).to_numpy()
+    index = {scope: number for number, scope in enumerate(scopes)}
+    scope = np.array([index[key] for key in zip(*(found[c].to_pylist() for c in ("scope", "level")), strict=True)], int)
+    columns = {}
+    for name in found.column_names[3:]:
+        columns[name] = np.zeros((len(images), len(scopes)))
+        # A sum over no row is NULL in SQL; its denominator is 0, which is what leaves the metric undefined.
+        columns[name][place, scope] = pc.fill_null(found[name].cast(pa.float64()), 0.0).to_numpy()
+    return columns
 
 
-def _calibration(connection, model: str, scopes: list[Key], images: list, bins: int, draws: dict) -> Rows:
+def _calibration(connection, model: str, scopes: list[Scope], images: pa.ChunkedArray, bins: int, draws: dict) -> Rows:
     """Expected calibration errors: sum over bins of |sum (correct - confidence)|, over the number of cells."""
     keys = [(scope, metric) for scope in scopes for metric in CALIBRATION_METRICS]
-    key_index = {key: i for i, key in enumerate(keys)}
-    image_index = {image: i for i, image in enumerate(images)}
+    index = {key: number for number, key in enumerate(keys)}
+    place = {image: number for number, image in enumerate(images.to_pylist())}
     gaps = np.zeros((len(images), len(keys), bins))
-    cells = np.zeros((len(images), len(keys)))
-    for record in records(connection, "SELECT * FROM bin_sums"):
-        key = key_index[(record["scope"], record["level"]), record["metric"]]
-        gaps[image_index[record["image_id"]], key, record["bin"]] = record["gap"]
-    for record in records(connection, "SELECT scope, level, image_id, cells FROM cell_sums"):
-        for metric in CALIBRATION_METRICS:
-            place = image_index[record["image_id"]], key_index[(record["scope"], record["level"]), metric]
-            cells[place] = record["cells"]
+    for row in records(connection, "SELECT * FROM bin_sums"):
+        gaps[place[row["image_id"]], index[(row["scope"], row["level"]), row["metric"]], row["bin"]] = row["gap"]
+    cells = _per_image(connection, "cell_sums", images, scopes)["cells"].repeat(len(CALIBRATION_METRICS), axis=1)
 
     def ece(totals: NDArray) -> NDArray:
-        gap = np.abs(totals[:, : gaps[0].size].reshape(len(totals), len(keys), bins)).sum(axis=-1)
-        count = totals[:, gaps[0].size :]
+        gap = np.abs(totals[:, : len(keys) * bins].reshape(len(totals), len(keys), bins)).sum(axis=-1)
+        count = totals[:, len(keys) * bins :]
         return np.divide(gap, count, out=np.full_like(gap, np.nan), where=count > 0)
 
-    interval = bootstrap_statistic(images, np.hstack([gaps.reshape(len(images), -1), cells]), ece, **draws)
+    columns = np.hstack([gaps.reshape(len(images), -1), cells])
+    return _rows(model, keys, bootstrap_statistic(images.to_numpy(), columns, ece, **draws), cells)
+
+
+def _rows(model: str, keys: list[tuple[Scope, str]], interval: Interval, support: NDArray) -> Rows:
+    """One row per key; ``support`` (images, keys) counts the rows behind each value."""
     rows = []
-    for index, (scope, metric) in enumerate(keys):
-        value, low, high = _triple(interval, index)
-        # One image alone shows no spread, as in cluster_bootstrap.
-        lone = np.count_nonzero(cells[:, index]) < 2
-        ends = (None, None) if lone else (low, high)
-        rows.append(_row(model, scope, metric, value, *ends, n=int(cells[:, index].sum())))
+    for number, (scope, metric) in enumerate(keys):
+        value, low, high = (null_if_nan(part[number]) for part in interval)
+        # The spread over images cannot be known from one image.
+        ends = (low, high) if np.count_nonzero(support[:, number]) > 1 else (None, None)
+        rows.append(_row(model, scope, metric, value, *ends, n=int(support[:, number].sum())))
     return rows
 
 
-def _triple(interval: Interval, index: int) -> tuple[float | None, float | None, float | None]:
-    value, low, high = (null_if_nan(part[index]) for part in interval)
-    return value, low, high
-
-
-def _row(model: str, scope: Key, metric: str, value, low=None, high=None, n: int = 0) -> dict[str, Any]:
-    level = {"model": model, "scope": scope[0], "level": scope[1], "metric": metric}
-    return {**level, "value": None if value is None else float(value), "low": low, "high": high, "n": n}
+def _row(model: str, scope: Scope, metric: str, value, low=None, high=None, n: int = 0) -> dict[str, Any]:
+    key = {"model": model, "scope": scope[0], "level": scope[1], "metric": metric}
+    return {**key, "value": None if value is None else float(value), "low": low, "high": high, "n": n}

@@ -10,7 +10,7 @@ from vlmdx.reliability.contracts import POSITION, SET_ASIDE
 from vlmdx.reliability.database import check_files, connect, records, run, to_contract
 from vlmdx.reliability.summary import summarise
 from vlmdx.schema import ContractError
-from vlmdx.schema.tables import CELLS, ITEMS, SCORES, SUMMARY, TRAJECTORIES
+from vlmdx.schema.tables import CELLS, ITEMS, SCORES, SELECTION, SUMMARY, TRAJECTORIES
 
 
 @dataclass(frozen=True)
@@ -28,6 +28,7 @@ def reliability_tables(
     model: str,
     scores: Sequence[str],
     items: Sequence[str],
+    selection: str | None = None,
     *,
     families: Mapping[str, Sequence[str]],
     severities: Sequence[int],
@@ -45,7 +46,8 @@ def reliability_tables(
     Args:
         model: slug, written into every row.
         scores: paths of the score shards, the clean one among them.
-        items: paths of the item tables the scores are about, exactly those items.
+        items: paths of the item tables that hold the scored items.
+        selection: path of the selected benchmark, where the scores are about that part of the items only.
         families: family -> names of its corruptions; a family "clean" is passed over.
         severities: configured severities, without 0.
         bootstrap: replicates of the bootstrap clustered by image.
@@ -61,9 +63,8 @@ def reliability_tables(
         ContractError: a file breaks its contract; a score row is duplicated, unknown, contradicts its item, or is of
             another configuration; or every row of the model was set aside.
     """
-    connection = measure(model, scores, items, families, severities, letter_mass_min, ece_bins)
-    settings = {"bootstrap": bootstrap, "confidence": confidence, "ece_bins": ece_bins, "seed": seed}
-    summary = summarise(connection, model, **settings)
+    connection = measure(model, scores, items, selection, families, severities, letter_mass_min, ece_bins)
+    summary = summarise(connection, model, bootstrap=bootstrap, confidence=confidence, ece_bins=ece_bins, seed=seed)
     run(connection, "position")
     return ReliabilityTables(
         cells=to_contract(connection, "measured", CELLS),
@@ -78,6 +79,7 @@ def measure(
     model: str,
     scores: Sequence[str],
     items: Sequence[str],
+    selection: str | None,
     families: Mapping[str, Sequence[str]],
     severities: Sequence[int],
     letter_mass_min: float,
@@ -106,7 +108,10 @@ def measure(
             "ece_bins": ece_bins,
         }
     )
-    run(connection, "load", "answers", "checks")
+    run(connection, "load")
+    if selection:
+        _select(connection, selection)
+    run(connection, "answers", "checks")
     problems = records(connection, "SELECT * FROM problems")
     if problems:
         raise ContractError(f"model {model!r}: " + "\n  ".join(_describe(**problem) for problem in problems))
@@ -115,6 +120,15 @@ def measure(
         raise ContractError(f"model {model!r}: every row was set aside, nothing to measure: {_reasons(connection)}")
     run(connection, "trajectories")
     return connection
+
+
+def _select(connection: duckdb.DuckDBPyConnection, selection: str) -> None:
+    check_files([selection], SELECTION)
+    connection.execute("SET VARIABLE selection = $path", {"path": [str(selection)]})
+    run(connection, "select")
+    unknown = records(connection, "SELECT item_id FROM selected ANTI JOIN items USING (item_id) ORDER BY item_id")
+    if unknown:
+        raise ContractError(f"{selection}: {len(unknown)} selected items are not among the items, first {unknown[0]}")
 
 
 def _describe(problem: str, item_id: str, corruption: str | None, severity: int | None, files: list[str]) -> str:

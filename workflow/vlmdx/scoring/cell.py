@@ -3,20 +3,29 @@
 import io
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from PIL import Image
+from torch import Tensor
 
 from vlmdx.models.adapter import Adapter, Row
 from vlmdx.models.tokens import PromptError
 from vlmdx.scoring.question import Question, Readout, rows
-from vlmdx.scoring.readout import failed_rows, read_logits, score_rows
+from vlmdx.scoring.readout import columns_of, failed_rows, pick, score_rows
 
 # Positions x vocabulary x 4 bytes: 512 positions of a vocabulary of 152,000 are 311 MB of float32 logits.
 MAX_POSITIONS = 512
 
-Sequence_ = tuple[Question, int, Row]  # question, which of its sequences, what to run
+
+@dataclass(frozen=True)
+class Run:
+    """One sequence of a question: the ``number``-th of ``total``."""
+
+    question: Question
+    number: int
+    total: int
+    row: Row
 
 
 def score_cell(
@@ -37,28 +46,27 @@ def score_cell(
     asked = defaultdict(list)
     for question in questions:
         asked[question.image_id].append(question)
-    done = {}
+    done: dict[str, list[dict[str, Any]]] = {}
     for chunk in chunks:
         images = {name: open_image(name, data) for name, data in chunk.items() if name in asked}
-        pending: list[list[Sequence_]] = []
+        groups = []
         for image_id, image in images.items():
-            group: list[Sequence_] = []
+            group = []
             for question in asked[image_id]:
                 try:
-                    if question.reason:
-                        raise PromptError(question.reason)
-                    group += [(question, i, row) for i, row in enumerate(rows(adapter, question, image, 0, readout))]
+                    group += sequences(adapter, question, image, readout)
                 except PromptError as error:
                     done[question.item_id] = failed_rows(question, corruption, severity, None, str(error))
-            pending.append(group)
-        read: dict[str, dict[int, Any]] = defaultdict(dict)
-        for batch in batches(pending, batch_tokens):
-            for (question, i, row), logits in zip(batch, forward(adapter, batch, images), strict=True):
-                read[question.item_id][i] = logits
-                if len(read[question.item_id]) == (1 if readout == "letter" else len(question.options)):
-                    logits_of = read.pop(question.item_id)
-                    columns = read_logits([logits_of[k] for k in sorted(logits_of)], question, readout)
-                    tokens = adapter.image_tokens(row.ids[None])[0]
+            groups.append(group)
+        parts: dict[str, dict[int, Any]] = defaultdict(dict)
+        for batch in batches(groups, batch_tokens):
+            for sequence, logits in zip(batch, forward(adapter, batch, images), strict=True):
+                question = sequence.question
+                mine = parts[question.item_id]
+                mine[sequence.number] = pick(logits, question, sequence.number, readout)
+                if len(mine) == sequence.total:
+                    columns = columns_of([mine[k] for k in sorted(mine)], readout)
+                    tokens = adapter.image_tokens(sequence.row.ids[None])[0]
                     done[question.item_id] = score_rows(question, corruption, severity, tokens, columns)
     absent = "image is not in the corrupted shard"
     return [
@@ -68,32 +76,44 @@ def score_cell(
     ]
 
 
-def batches(groups: list[list[Sequence_]], batch_tokens: int) -> Iterator[list[Sequence_]]:
+def sequences(adapter: Adapter, question: Question, image: Image.Image, readout: Readout) -> list[Run]:
+    """What to run for one question about one image.
+
+    Raises:
+        PromptError: this question or image cannot be shown to this model.
+    """
+    if question.reason:
+        raise PromptError(question.reason)
+    found = rows(adapter, question, image, readout)
+    return [Run(question, number, len(found), row) for number, row in enumerate(found)]
+
+
+def batches(groups: list[list[Run]], batch_tokens: int) -> Iterator[list[Run]]:
     """Cut into batches of at most ``batch_tokens`` padded tokens, in an order that depends on the sequences only.
 
     Sequences about one image stay together, so that it passes the vision tower once; images go by their longest
     sequence, so that little is padded.
     """
     for group in groups:
-        group.sort(key=lambda s: (len(s[2].ids), s[0].item_id, s[1]))
-    ordered = sorted((g for g in groups if g), key=lambda g: (len(g[-1][2].ids), g[0][0].image_id))
-    batch: list[Sequence_] = []
+        group.sort(key=lambda run: (len(run.row.ids), run.question.item_id, run.number))
+    filled = sorted((g for g in groups if g), key=lambda g: (len(g[-1].row.ids), g[0].question.image_id))
+    batch: list[Run] = []
     longest = tail = 0
-    for sequence in (s for group in ordered for s in group):
-        longest, tail = max(longest, len(sequence[2].ids)), max(tail, sequence[2].tail, 1)
+    for run in (run for group in filled for run in group):
+        longest, tail = max(longest, len(run.row.ids)), max(tail, run.row.tail, 1)
         if batch and ((len(batch) + 1) * longest > batch_tokens or (len(batch) + 1) * tail > MAX_POSITIONS):
             yield batch
-            batch, longest, tail = [], len(sequence[2].ids), max(sequence[2].tail, 1)
-        batch.append(sequence)
+            batch, longest, tail = [], len(run.row.ids), max(run.row.tail, 1)
+        batch.append(run)
     if batch:
         yield batch
 
 
-def forward(adapter: Adapter, batch: list[Sequence_], images: Mapping[str, Image.Image]):
-    """float32 logits of each sequence of ``batch``, [positions, vocabulary]."""
-    names = list(dict.fromkeys(question.image_id for question, _, _ in batch))
-    run = [replace(row, image=names.index(question.image_id)) for question, _, row in batch]
-    return adapter.logits(run, [images[name].convert("RGB") for name in names])
+def forward(adapter: Adapter, batch: list[Run], images: Mapping[str, Image.Image]) -> Tensor:
+    """float32 logits of a batch, [sequences, positions, vocabulary]; its images are decoded here."""
+    names = list(dict.fromkeys(run.question.image_id for run in batch))
+    rows_ = [replace(run.row, image=names.index(run.question.image_id)) for run in batch]
+    return adapter.logits(rows_, [images[name].convert("RGB") for name in names])
 
 
 def open_image(image_id: str, data: bytes) -> Image.Image:

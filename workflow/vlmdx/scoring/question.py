@@ -58,14 +58,14 @@ def ask(adapter: Adapter, item: Mapping[str, Any], readout: Readout, template: s
     return Question(*base, prompt, tuple(targets))
 
 
-def rows(adapter: Adapter, question: Question, image: Image.Image, index: int, readout: Readout) -> list[Row]:
-    """The sequences to run for one question about one image (number ``index`` of its batch).
+def rows(adapter: Adapter, question: Question, image: Image.Image, readout: Readout) -> list[Row]:
+    """The sequences to run for one question about one image.
 
     Raises:
         PromptError: this image cannot be shown to this model.
     """
     ids = adapter.encode(question.prompt, image)
     if readout == "letter":
-        return [Row(ids, index)]
+        return [Row(ids, 0)]
     # The option follows the prompt as decided jointly with its end; image tokens stand further to the front.
-    return [Row(torch.cat([ids, ids.new_tensor(target)]), index, len(target)) for target in question.targets]
+    return [Row(torch.cat([ids, ids.new_tensor(target)]), 0, len(target)) for target in question.targets]

@@ -1,13 +1,14 @@
 """From token logits to the rows of the score table: all numbers, no model.
 
-Definitions: `science.md`-level choices stand in the docstrings; probabilities are computed in float64 from float32
-logits, whatever the model's own precision, because softmax in bfloat16 makes false ties.
+Probabilities are computed in float64 from float32 logits, whatever the model's own precision: a softmax in bfloat16
+makes false ties.
 """
 
 import hashlib
 from typing import Any
 
 import numpy as np
+from torch import Tensor
 
 from vlmdx.scoring.question import Question, Readout
 
@@ -31,14 +32,40 @@ def choose(item_id: str, options: tuple[str, ...], prob: np.ndarray) -> tuple[in
     return min(rank, key=lambda i: rank[i]), len(leading) > 1
 
 
-def letter_columns(logits: np.ndarray, logsumexp: float) -> dict[str, list[Any]]:
+def pick(logits: Tensor, question: Question, sequence: int, readout: Readout) -> tuple[np.ndarray, np.ndarray]:
+    """The few numbers of one sequence that the read-out needs.
+
+    Args:
+        logits: float32 [positions, vocabulary].
+        sequence: which of the question's sequences; the text read-out has one per option, the letter read-out one.
+
+    Returns:
+        float64 [n] logits of the targets and float64 [n] log-sum-exp over the vocabulary at their positions.
+    """
+    if readout == "letter":
+        ids, positions = [target[0] for target in question.targets], [0] * len(question.targets)
+    else:
+        ids = list(question.targets[sequence])
+        positions = list(range(len(ids)))
+    return logits[positions, ids].double().cpu().numpy(), logits.logsumexp(-1)[positions].double().cpu().numpy()
+
+
+def columns_of(parts: list[tuple[np.ndarray, np.ndarray]], readout: Readout) -> dict[str, list[Any]]:
+    """Columns of one question from the :func:`pick` of each of its sequences, in order."""
+    with np.errstate(invalid="ignore", divide="ignore"):  # what is not finite is set aside by score_rows
+        if readout == "letter":
+            return letter_columns(*parts[0])
+        return text_columns([logits - normaliser for logits, normaliser in parts])
+
+
+def letter_columns(logits: np.ndarray, normaliser: np.ndarray) -> dict[str, list[Any]]:
     """Letter read-out of one question.
 
     Args:
         logits: float64 [options], next-token logits of the options' letters.
-        logsumexp: of the logits over the whole vocabulary.
+        normaliser: float64 [options], log-sum-exp of the logits over the whole vocabulary.
     """
-    full = logits - logsumexp
+    full = logits - normaliser
     within = log_softmax(logits)
     return {
         "logit": logits.tolist(),
@@ -104,20 +131,3 @@ def _row(question: Question, corruption: str, severity: int, image_tokens: int |
         "image_tokens": image_tokens,
         "reason": None,
     }
-
-
-def read_logits(logits, question: Question, readout: Readout) -> dict[str, list[Any]]:
-    """Columns of one question.
-
-    Args:
-        logits: one float32 tensor [positions, vocabulary] per sequence of the question, in its order.
-    """
-    normaliser = [one.logsumexp(-1).double().cpu().numpy() for one in logits]
-    if readout == "letter":
-        picked = logits[0][0, [target[0] for target in question.targets]].double().cpu().numpy()
-        return letter_columns(picked, normaliser[0][0])
-    tokens = []
-    for one, total, target in zip(logits, normaliser, question.targets, strict=True):
-        picked = one[range(len(target)), list(target)].double().cpu().numpy()
-        tokens.append(picked - total[: len(target)])
-    return text_columns(tokens)

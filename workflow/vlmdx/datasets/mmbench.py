@@ -1,0 +1,82 @@
+"""MMBench (arXiv 2307.06281) as TSV: photos as base64 or by reference, circular copies with index from 1,000,000."""
+
+import base64
+import binascii
+import re
+import string
+from collections.abc import Iterator
+
+from pydantic import FilePath
+
+from vlmdx.datasets.gold import gold_index
+from vlmdx.datasets.records import Item, Row, RowError
+from vlmdx.datasets.source import guarded, table_rows
+
+CIRCULAR = 1_000_000  # the copies of row N, with options moved on, are N + 1e6, N + 2e6, ...
+REFERENCE = 64  # longest image cell that is the index of another row instead of base64
+
+Cells = dict[str, str]
+
+
+def read(*, file: FilePath) -> Iterator[Row]:
+    """Base rows as items; circular copies are set aside, because they ask the same question of the same photo again.
+
+    An empty option cell means that the row has fewer options (letters close up). A non-empty hint stands before the
+    question. The whole file is kept in memory: a row may refer to a photo in a later one.
+
+    Args:
+        file: the TSV.
+    """
+    rows = list(table_rows(file, "\t", ("index", "question", "image", "A", "B")))
+    photos = {
+        row["index"].strip(): row["image"]
+        for _, row in rows
+        if isinstance(row, dict) and len(row["image"].strip()) > REFERENCE
+    }
+    for number, row in rows:
+        key = row["index"].strip() if isinstance(row, dict) else None
+        yield guarded(file.name, str(number), key, lambda row=row, n=number: _item(row, n, file.name, photos))
+
+
+def _item(row: Cells | RowError, number: int, source: str, photos: Cells) -> Item:
+    if isinstance(row, RowError):
+        raise row
+    index = row["index"].strip()
+    if not re.fullmatch(r"[0-9]{1,12}", index):
+        raise RowError(f"index {index!r:.60} is no number")
+    if int(index) >= CIRCULAR:
+        raise RowError(f"circular copy of {int(index) % CIRCULAR}")
+    letters = [name for name in row if name in string.ascii_uppercase and len(name) == 1 and row[name].strip()]
+    options = tuple(row[letter] for letter in letters)
+    answer = None
+    if "answer" in row:
+        # Letters name columns: find the column, then its place among the filled ones.
+        shown = tuple(row[name] for name in sorted(n for n in row if n in string.ascii_uppercase and len(n) == 1))
+        column = string.ascii_uppercase[gold_index(row["answer"], shown, "letter")]
+        if column not in letters:
+            raise RowError(f"gold answer {row['answer']!r:.60} is an empty option")
+        answer = letters.index(column)
+    image_id, image = _photo(row["image"].strip(), index, photos)
+    hint = row.get("hint", "").strip()
+    return Item(
+        source=source,
+        position=str(number),
+        item_id=index,
+        image_id=image_id,
+        image=image,
+        question=f"{hint}\n{row['question']}" if hint else row["question"],
+        options=options,
+        answer=answer,
+        category=row.get("category") or None,
+    )
+
+
+def _photo(cell: str, index: str, photos: Cells) -> tuple[str, bytes]:
+    """Id and content of a row's photo: its own, or that of the row it refers to."""
+    owner = index if len(cell) > REFERENCE else cell
+    if owner not in photos:
+        raise RowError(f"image refers to row {owner!r}, which holds no image; get the file again")
+    try:
+        return owner, base64.b64decode("".join(photos[owner].split()), validate=True)
+    except (binascii.Error, ValueError) as error:
+        raise RowError(f"the image of row {owner!r} is no base64 ({error}); get the file again") from error
