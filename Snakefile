@@ -24,6 +24,11 @@ if workflow.is_main_process and not workflow.dryrun and clear_stale_lock(Path.cw
     print("The lock of an earlier run, whose process is gone, was cleared.", file=sys.stderr)
 
 
+onstart:
+    with atomic(paths.RESOLVED_CONFIG) as temporary:
+        temporary.write_text(yaml.safe_dump(CONFIG.model_dump(), sort_keys=False))
+
+
 rule all:
     default_target: True
     input:

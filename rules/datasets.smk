@@ -2,7 +2,7 @@ rule import_dataset:
     input:
         unpack(import_inputs),
     output:
-        items=paths.items("{dataset}"),
+        questions=paths.items("{dataset}"),
         images=paths.images("{dataset}"),
         rejected=paths.rejected("{dataset}"),
     log:
@@ -30,10 +30,10 @@ rule import_dataset:
 
 rule pool:
     input:
-        items=[paths.items(dataset) for dataset in CONFIG.pool.quotas],
+        questions=[paths.items(dataset) for dataset in CONFIG.pool.quotas],
         images=[paths.images(dataset) for dataset in CONFIG.pool.quotas],
     output:
-        items=paths.items("pool"),
+        questions=paths.items("pool"),
         images=paths.images("pool"),
         rejected=paths.rejected("pool"),
     log:

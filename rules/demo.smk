@@ -16,25 +16,24 @@ rule demo_scenes:
     log:
         "logs/demo_scenes.log",
     benchmark:
-        "benchmarks/demo_scenes.tsv"
+        "results/benchmarks/demo_scenes.tsv"
     threads: 1
     resources:
         mem_mb=1000,
         runtime=10,
     params:
-        seed=config["demo"]["seed"],
-        scenes=config["demo"]["scenes"],
-        questions_per_scene=config["demo"]["questions_per_scene"],
+        digest=digest("demo_scenes", settings.demo_scenes(CONFIG), IMAGING),
+        settings=settings.demo_scenes(CONFIG),
     message:
-        "Draw {params.scenes} demo scenes and ask about them"
+        "Drawing the demo scenes and asking about them"
     script:
         "../workflow/scripts/demo_scenes.py"
 
 
 rule demo_model:
     input:
-        letter="resources/prompts/letter.txt",
-        text="resources/prompts/text.txt",
+        letter=here("resources/prompts/letter.txt"),
+        text=here("resources/prompts/text.txt"),
     output:
         model=directory("results/demo/models/{model}"),
         curve="results/demo/models/{model}.curve.csv",
@@ -42,13 +41,14 @@ rule demo_model:
     log:
         "logs/demo_model/{model}.log",
     benchmark:
-        "benchmarks/demo_model/{model}.tsv"
+        "results/benchmarks/demo_model/{model}.tsv"
     threads: 1
     resources:
         mem_mb=4000,
         runtime=180,
     params:
-        seed=config["demo"]["seed"],
+        digest=digest("demo_model", {"seed": CONFIG.seed}, INFERENCE),
+        settings={"seed": CONFIG.seed},
     wildcard_constraints:
         model="|".join(DEMO_MODELS),
     message:
@@ -67,13 +67,14 @@ rule demo_models:
     log:
         "logs/demo_models.log",
     benchmark:
-        "benchmarks/demo_models.tsv"
+        "results/benchmarks/demo_models.tsv"
     threads: 1
     resources:
         mem_mb=1000,
         runtime=5,
     params:
-        models=DEMO_MODELS,
+        digest=digest("demo_models", {"models": DEMO_MODELS}, PLOTTING),
+        settings={"models": DEMO_MODELS},
     message:
         "Show how the demo models learned"
     script:

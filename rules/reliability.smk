@@ -1,7 +1,8 @@
 rule reliability:
     input:
         scores=all_shards(lambda family: paths.scores("{model}", "bench", family)),
-        items=paths.items("pool"),
+        questions=paths.items("pool"),
+        selection=paths.selection("bench.parquet"),
     output:
         cells=paths.reliability("{model}", "cells"),
         trajectories=paths.reliability("{model}", "trajectories"),

@@ -1,5 +1,4 @@
 # Figures: one rule, one script, one caption each.
-PLOTTING = ["matplotlib", "seaborn"]
 FIGURES = [
     paths.figure(name, suffix)
     for name in [

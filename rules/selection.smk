@@ -1,6 +1,6 @@
 rule embed_pool:
     input:
-        items=paths.items("pool"),
+        questions=paths.items("pool"),
         images=paths.corrupted("pool", CLEAN),
     output:
         paths.selection("embeddings.safetensors"),
@@ -24,7 +24,7 @@ rule embed_pool:
 
 rule select_bench:
     input:
-        items=paths.items("pool"),
+        questions=paths.items("pool"),
         embeddings=paths.selection("embeddings.safetensors"),
         scores=[paths.scores(voter, "pool", family) for voter in CONFIG.voters for family in SHARDS],
     output:

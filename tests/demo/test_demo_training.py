@@ -73,10 +73,10 @@ def test_dense_labels_name_each_thing_where_it_is(tokens):
 
 
 def test_training_held_out_and_demo_scenes_are_disjoint():
-    longest = sum(s.steps * s.images for s in default_stages())
+    longest = sum(s.steps * s.images for s in default_stages("qwen-demo"))
     assert DEMO_FIRST < HELD_OUT_FIRST < TRAIN_FIRST
     assert TRAIN_FIRST - HELD_OUT_FIRST > 100_000
-    used = [training._stage_of(default_stages(), step) for step in range(sum(s.steps for s in default_stages()))]
+    used = [training._stage_of(default_stages("qwen-demo"), step) for step in range(sum(s.steps for s in default_stages("qwen-demo")))]
     firsts = [first for _, _, first in used]
     assert firsts[0] == 0 and firsts == sorted(set(firsts))
     assert firsts[-1] + used[-1][0].images == longest

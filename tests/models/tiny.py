@@ -93,25 +93,8 @@ def _qwen():
 def word_tokenizer() -> PreTrainedTokenizerFast:
     """One word one token, unknown words [UNK]; puts <s> in front by itself, like Llama's."""
     words = ["<s>", "</s>", "<pad>", "[UNK]", "<image>", *string.ascii_uppercase, *string.punctuation]
-    words += [
-        "USER",
-        "ASSISTANT",
-        "Answer",
-        "with",
-        "the",
-        "option",
-        "s",
-        "letter",
-        "from",
-        "given",
-        "choices",
-        "directly",
-        "what",
-        "color",
-        "is",
-        "dog",
-        "cat",
-    ]
+    text = "USER ASSISTANT Answer with the option s letter from given choices directly what color is dog cat"
+    words += text.split()
     vocabulary = {word: i for i, word in enumerate(dict.fromkeys(words))}
     core = Tokenizer(models.WordLevel(vocabulary, unk_token="[UNK]"))
     core.pre_tokenizer = pre_tokenizers.Sequence([pre_tokenizers.WhitespaceSplit(), pre_tokenizers.Punctuation()])

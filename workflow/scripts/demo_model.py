@@ -18,9 +18,9 @@ def main(snakemake) -> None:
     trained = work / model.name
     work.mkdir(parents=True, exist_ok=True)
     with open(snakemake.log[0], "a") as log:
-        curve = train(snakemake.wildcards.model, trained, prompts, seed=snakemake.params.seed,
+        curve = train(snakemake.wildcards.model, trained, prompts, seed=snakemake.params.settings["seed"],
                       say=lambda line: print(line, file=log, flush=True))
-    write_rows(snakemake.output.accuracy, report(trained, prompts, seed=snakemake.params.seed))
+    write_rows(snakemake.output.accuracy, report(trained, prompts, seed=snakemake.params.settings["seed"]))
     write_rows(snakemake.output.curve, curve)
     shutil.rmtree(model, ignore_errors=True)
     trained.rename(model)

@@ -7,7 +7,7 @@ from vlmdx.demo.figure import draw_curves, table
 
 def main(snakemake) -> None:
     """One SVG and one Markdown table over all demo models."""
-    names = snakemake.params.models
+    names = snakemake.params.settings["models"]
     draw_curves(dict(zip(names, snakemake.input.curves)), snakemake.output.figure)
     Path(snakemake.output.table).write_text(table(dict(zip(names, snakemake.input.accuracies))))
 

@@ -10,10 +10,10 @@ def main(snakemake) -> None:
     """``results/demo/scenes``: questions.json, sceneGraphs.json and images/."""
     write_scenes(
         Path(snakemake.output.questions).parent,
-        seed=snakemake.params.seed,
+        seed=snakemake.params.settings["seed"],
         first=DEMO_FIRST,
-        count=snakemake.params.scenes,
-        questions_per_scene=snakemake.params.questions_per_scene,
+        count=snakemake.params.settings["scenes"],
+        questions_per_scene=snakemake.params.settings["questions_per_scene"],
     )
 
 

@@ -14,7 +14,7 @@ from vlmdx.schema.tables import CELLS, SUMMARY, TRAJECTORIES
 
 def main(snakemake: Any) -> None:
     """Write the five tables of ``snakemake.wildcards.model``."""
-    items = snakemake.input.items
+    items = snakemake.input.questions
     tables = reliability_tables(
         snakemake.wildcards.model,
         list(snakemake.input.scores),

@@ -23,7 +23,7 @@ def main(snakemake) -> None:
     selection = snakemake.input.get("selection")
     line = score_shard(
         load(**{key: settings[key] for key in MODEL_KEYS}),
-        items=Path(snakemake.input.items),
+        items=Path(snakemake.input.questions),
         corrupted=Path(snakemake.input.corrupted),
         output=Path(snakemake.output[0]),
         readout=settings["readout"],

@@ -58,24 +58,23 @@ def corrupt(rgb: np.ndarray, corruption: str, severity: int, seed: int) -> np.nd
 
 def _pixels(rgb: np.ndarray, corruption: str, severity: int, draw: int | None) -> np.ndarray:
     """Run one corruption on the draw's seed (None where nothing is drawn)."""
-    if corruption == "zoom_blur":
-        out = fast.zoom_blur(rgb, severity)
-    elif corruption in ("glass_blur", "motion_blur", "snow", "frost", "fog", "elastic_transform"):
-        out = getattr(fast, corruption)(rgb, severity, np.random.RandomState(_words(draw)))
+    if corruption in fast.FUNCTIONS:
+        out = fast.FUNCTIONS[corruption](rgb, severity, _generator(draw))
     else:
         function = imagecorruptions.corruption_dict[corruption]
         extra = {"seed": draw} if corruption == "impulse_noise" else {}
         with _global_draws(draw), np.errstate(invalid="ignore"):
             out = np.asarray(function(Image.fromarray(rgb), severity, **extra), dtype=np.float64)
         if corruption == "spatter" and np.isnan(out).all():
-            out = rgb  # no drop fell, and the package divided 0 by 0
+            out = rgb.astype(np.float64)  # no drop fell, and the package divided 0 by 0
     if not np.isfinite(out).all():
         raise FloatingPointError(f"{corruption} at severity {severity} gave pixels that are not numbers")
-    return np.uint8(out)
+    return out.astype(np.uint8)  # rounds down, as the package does
 
 
-def _words(draw: int) -> list[int]:
-    return [draw & 0xFFFFFFFF, draw >> 32]
+def _generator(draw: int | None) -> np.random.RandomState:
+    """NumPy's legacy generator, which is what the package's functions draw from; 0 where nothing is drawn."""
+    return np.random.RandomState([(draw or 0) & 0xFFFFFFFF, (draw or 0) >> 32])
 
 
 @contextmanager
@@ -86,7 +85,7 @@ def _global_draws(draw: int | None) -> Iterator[None]:
         return
     before = np.random.get_state()  # noqa: NPY002 -- the package draws from it
     try:
-        np.random.seed(_words(draw))  # noqa: NPY002
+        np.random.set_state(_generator(draw).get_state())  # noqa: NPY002
         yield
     finally:
         np.random.set_state(before)  # noqa: NPY002

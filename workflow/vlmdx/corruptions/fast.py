@@ -16,7 +16,8 @@ Where the package is wrong we differ, and only there:
 - ``spatter`` (guarded in :mod:`vlmdx.corruptions.apply`): where no drop falls the package divides 0 by 0 and returns a
   black picture.
 
-Every function takes uint8 [height, width, 3] and returns float [height, width, 3] in [0, 255], as the package's do.
+Every function takes uint8 [height, width, 3], a severity and a generator, and returns float [height, width, 3] in
+[0, 255], as the package's do.
 """
 
 import importlib.resources
@@ -28,7 +29,14 @@ import numpy as np
 from scipy.ndimage import map_coordinates, zoom
 from skimage.filters import gaussian
 
-GLASS = ((0.7, 1, 2), (0.9, 2, 1), (1, 2, 3), (1.1, 3, 2), (1.5, 4, 2))  # blur sigma, reach in px, rounds
+# Blur sigma, reach in px, rounds.
+GLASS: tuple[tuple[float, int, int], ...] = (
+    (0.7, 1, 2),
+    (0.9, 2, 1),
+    (1, 2, 3),
+    (1.1, 3, 2),
+    (1.5, 4, 2),
+)  # blur sigma, reach in px, rounds
 MOTION = ((10, 3), (15, 5), (15, 8), (15, 12), (20, 15))  # kernel radius, sigma
 ZOOM = ((1.11, 0.01), (1.16, 0.01), (1.21, 0.02), (1.26, 0.02), (1.31, 0.03))  # end of the zoom range, step
 FOG = ((1.5, 2), (2.0, 2), (2.5, 1.7), (2.5, 1.5), (3.0, 1.4))  # thickness, decay of the fractal's detail
@@ -52,7 +60,7 @@ def glass_blur(rgb: np.ndarray, severity: int, rng: np.random.RandomState) -> np
     generator bit for bit.
     """
     sigma, reach, rounds = GLASS[severity - 1]
-    pixels = np.uint8(gaussian(rgb / 255.0, sigma=sigma, channel_axis=-1) * 255)
+    pixels = (gaussian(rgb / 255.0, sigma=sigma, channel_axis=-1) * 255).astype(np.uint8)
     height, width = pixels.shape[:2]
     flat = pixels.reshape(-1, 3)
     for _ in range(rounds):
@@ -110,8 +118,8 @@ def _streak(image: np.ndarray, radius: int, sigma: float, angle: float) -> np.nd
     return blurred
 
 
-def zoom_blur(rgb: np.ndarray, severity: int) -> np.ndarray:
-    """Mean of the picture and its enlargements about the centre."""
+def zoom_blur(rgb: np.ndarray, severity: int, rng: np.random.RandomState) -> np.ndarray:
+    """Mean of the picture and its enlargements about the centre; draws nothing."""
     end, step = ZOOM[severity - 1]
     factors = np.arange(1, end, step)
     planes = np.ascontiguousarray((rgb / 255.0).astype(np.float32).transpose(2, 0, 1))
@@ -159,7 +167,10 @@ def _frost_file(number: int) -> np.ndarray:
     with importlib.resources.as_file(
         importlib.resources.files("imagecorruptions") / "frost" / FROST_FILES[number]
     ) as path:
-        return cv2.imread(str(path))
+        texture = cv2.imread(str(path))
+    if texture is None:
+        raise FileNotFoundError(f"{path}: the corruption package's frost picture cannot be read; install it again")
+    return texture
 
 
 def _frost_texture(number: int, height: int, width: int) -> np.ndarray:
@@ -236,3 +247,6 @@ def elastic_transform(rgb: np.ndarray, severity: int, rng: np.random.RandomState
     where = (y + dy, x + dx)
     planes = [map_coordinates(image[..., channel], where, order=1, mode="reflect") for channel in range(3)]
     return np.clip(np.stack(planes, axis=-1), 0, 1) * 255
+
+
+FUNCTIONS = {f.__name__: f for f in (glass_blur, motion_blur, zoom_blur, snow, frost, fog, elastic_transform)}

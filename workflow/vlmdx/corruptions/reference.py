@@ -35,8 +35,8 @@ def reference(rgb: np.ndarray, side: int) -> np.ndarray:
     height, width = rgb.shape[:2]
     if max(height, width) > MAX_ASPECT * min(height, width):
         raise ValueError(
-            f"an image of {width} x {height} is more than {MAX_ASPECT} times as long as wide; no vision tower takes it: "
-            "set it aside when the data set is imported"
+            f"an image of {width} x {height} is more than {MAX_ASPECT} times as long as wide; no vision tower takes "
+            "it: set it aside when the data set is imported"
         )
     shrunk = resize_longest(rgb, side)
     if min(shrunk.shape[:2]) >= MIN_SIDE:

@@ -9,8 +9,8 @@ import multiprocessing
 import os
 import sys
 import time
-from collections import Counter, deque
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import deque
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from contextlib import closing
 from typing import Any
@@ -60,20 +60,22 @@ def corrupt_images(
         ValueError: an image that cannot be corrupted, with its id.
     """
     cells = [(name, severity) for name in corruptions for severity in severities]
-    seconds: Counter[str] = Counter()
+    seconds: dict[str, float] = {}
     count, source = _open(images)
     if not count:
         raise ContractError(f"{_name(images)}: no image to corrupt")
     with tqdm(total=count, desc=f"corrupt: {len(cells) or 1} version(s) per image", unit="image") as bar:
         jobs = ((image, cells, seed, reference_side) for image in source)
+        # closed here and now when the reader stops early, so that no process is left behind
         with closing(_map(jobs, workers)) as results:
             for rows, spent in results:
                 yield from rows
-                seconds.update(spent)
+                for name, duration in spent.items():
+                    seconds[name] = seconds.get(name, 0.0) + duration
                 bar.update()
     total = sum(seconds.values()) or 1.0
-    for name, spent in seconds.most_common():
-        print(f"{name:<18} {spent:8.1f} s  {100 * spent / total:4.0f} %", file=sys.stderr)
+    for name, duration in sorted(seconds.items(), key=lambda pair: -pair[1]):
+        print(f"{name:<18} {duration:8.1f} s  {100 * duration / total:4.0f} %", file=sys.stderr)
 
 
 def write_shard(
@@ -118,10 +120,10 @@ def _groups(rows: Iterable[Mapping[str, Any]]) -> Iterator[list[Mapping[str, Any
 
 
 Job = tuple[dict[str, Any], list[tuple[str, int]], int, int]
-Result = tuple[list[dict[str, Any]], Counter]
+Result = tuple[list[dict[str, Any]], dict[str, float]]
 
 
-def _map(jobs: Iterator[Job], workers: int) -> Iterator[Result]:
+def _map(jobs: Iterator[Job], workers: int) -> Generator[Result, None, None]:
     """``map(_corrupt_image, jobs)`` over processes, in order, with at most ``2 x workers`` images under way."""
     if workers <= 1:
         before = cv2.getNumThreads()
@@ -173,7 +175,7 @@ def _corrupt_image(job: Job) -> Result:
             "ssim": ssim(clean_luma, luma(out)),
         }
 
-    rows, seconds = [], Counter()
+    rows, seconds = [], {name: 0.0 for name, _ in cells or [(CLEAN, 0)]}
     for name, severity in cells or [(CLEAN, 0)]:
         start = time.perf_counter()
         rows.append(row(name, severity))

@@ -19,7 +19,7 @@ def read(*, file: FilePath) -> Iterator[Row]:
     files = Folder(file.parent)
     for number, row in json_lines(file):
         key = str(row["idx"]) if isinstance(row, dict) and "idx" in row else None
-        yield guarded(file.name, str(number), key, lambda row=row, number=number: _item(row, number, file.name, files))
+        yield guarded(_item, row, number, file.name, files, source=file.name, position=str(number), item_id=key)
 
 
 def _item(row: dict[str, Any] | RowError, number: int, source: str, files: Folder) -> Item:

@@ -13,9 +13,7 @@ from dataclasses import replace
 from vlmdx.datasets.records import Box, RowError
 
 
-def fit_boxes(
-    objects: tuple[Box, ...], annotated: tuple[int, int] | None, size: tuple[int, int]
-) -> tuple[Box, ...]:
+def fit_boxes(objects: tuple[Box, ...], annotated: tuple[int, int] | None, size: tuple[int, int]) -> tuple[Box, ...]:
     """Boxes in pixels of the stored image.
 
     Args:

@@ -2,9 +2,10 @@
 
 GQA answers are open. Options are made as follows: yes/no questions get [yes, no]; choose questions their two
 alternatives; all others the gold and up to three other answers of the same type, i.e. of questions with equal
-``types.semantic``, terminal operation and argument (colours with colours, object names with object names), drawn in
-proportion to how often they are answers in this file, so that a common word is no giveaway. What the scene graph says
-of the asked object (its name, its attributes) is never a distractor. Draw and gold position are seeded per question id.
+``types.semantic``, terminal operation and argument (colours with colours, object names with object names; where these
+are too few, ``types.semantic`` may differ), drawn in proportion to how often they are answers in this file, so that a
+common word is no giveaway. What the scene graph says of the asked object (its name, its attributes) is never a
+distractor. Draw and gold position are seeded per question id.
 """
 
 import hashlib
@@ -18,8 +19,8 @@ import numpy as np
 from pydantic import DirectoryPath, FilePath, PositiveInt
 
 from vlmdx.datasets.gqa_program import alternatives, checked, family, operation, split_argument, terminal
-from vlmdx.datasets.records import Box, DatasetError, Item, Rejected, Row, RowError, Undrawn, normal
-from vlmdx.datasets.source import Folder, guarded, json_entries, need
+from vlmdx.datasets.records import Box, DatasetError, Item, Row, RowError, Undrawn, make_box, normal
+from vlmdx.datasets.source import Folder, guarded, json_entries, need, text_id
 
 DISTRACTORS = 3
 SUFFIXES = (".jpg", ".png", ".jpeg")
@@ -59,19 +60,22 @@ def read(
             program, answer, kind = _parsed(entry)
         except RowError:
             continue  # named in the second pass
-        answers.setdefault(kind, Counter())[answer] += 1
+        for pool in (kind, ("", *kind[1:])):  # the second serves where one semantic type has too few answers
+            answers.setdefault(pool, Counter())[answer] += 1
         ranked.setdefault(operation(program), []).append((_digest(seed, key), key))
         wanted.add(str(entry.get("imageId")))
     drawn = {key for found in ranked.values() for _, key in sorted(found)[:per_operation]}
-    kept = sum(len(found) for found in ranked.values())
-    if kept > len(drawn):
-        yield Undrawn(kept - len(drawn))
+    parsable = {key for found in ranked.values() for _, key in found}
+    undrawn = 0
     graphs = {key: graph for key, graph in json_entries(scene_graphs) if key in wanted}
     source = _Source(questions.name, graphs, answers, _image_names(images), Folder(images), seed)
-    parsable = {key for found in ranked.values() for _, key in found}
     for key, entry in json_entries(questions):
-        if key in drawn or key not in parsable:
-            yield guarded(questions.name, key, key, lambda key=key, entry=entry: source.item(key, entry))
+        if key in parsable and key not in drawn:
+            undrawn += 1
+            continue
+        yield guarded(source.item, key, entry, source=questions.name, position=key, item_id=key)
+    if undrawn:
+        yield Undrawn(undrawn)
 
 
 class _Source:
@@ -95,6 +99,7 @@ class _Source:
     def item(self, key: str, entry: dict[str, Any]) -> Item:
         program, answer, kind = _parsed(entry)
         image_id, question = need(entry, "imageId", "question")
+        image_id = text_id(image_id)
         if image_id not in self._image_names:
             raise RowError(f"image {image_id!r:.60} is not in the images folder; add {image_id}{SUFFIXES[0]}")
         if image_id not in self._graphs:
@@ -136,16 +141,13 @@ class _Source:
     def _distractors(
         self, program: list[dict], answer: str, kind: AnswerType, graph: dict, rng: np.random.Generator
     ) -> list[str]:
-        words, counts = self._pools[kind]
-        # Weighted draw without replacement as an order: exponential waiting times (Efraimidis & Spirakis 2006).
-        order = np.argsort(rng.exponential(size=len(words)) / counts, kind="stable")
         taken = [answer, *_said_of(program, graph)]
         found: list[str] = []
-        for place in order:
-            if not any(_same(words[place], other) for other in (*taken, *found)):
-                found.append(words[place])
-                if len(found) == DISTRACTORS:
-                    break
+        for words, counts in (self._pools[kind], self._pools["", *kind[1:]]):
+            # Weighted draw without replacement as an order: exponential waiting times (Efraimidis & Spirakis 2006).
+            for place in np.argsort(rng.exponential(size=len(words)) / counts, kind="stable"):
+                if len(found) < DISTRACTORS and not any(_same(words[place], other) for other in (*taken, *found)):
+                    found.append(words[place])
         if not found:
             raise RowError(f"no other answer of the type {' / '.join(kind)} in {self._name} that could be an option")
         return found
@@ -180,28 +182,31 @@ def _objects(graph: dict[str, Any], image_id: str, ids: list[str]) -> tuple[Box,
     objects = graph.get("objects") if isinstance(graph, dict) else None
     if not isinstance(objects, dict):
         raise RowError(f"the scene graph of image {image_id} has no objects")
+    if ids and not objects:
+        raise RowError(f"the scene graph of image {image_id} is empty, the question is about object {ids[0]}")
     boxes = []
     for object_id in ids:
         if object_id not in objects:
             raise RowError(f"object {object_id} is not in the scene graph of image {image_id}")
         found = objects[object_id]
-        numbers = [found.get(k) for k in "xywh"] if isinstance(found, dict) else [None]
-        if any(isinstance(v, bool) or not isinstance(v, int | float) or abs(v) > 1e9 for v in numbers):
-            raise RowError(f"the box of object {object_id} in image {image_id} is not four numbers")
-        boxes.append(Box(object_id, found.get("name"), *map(float, numbers)))
+        if not isinstance(found, dict):
+            raise RowError(f"object {object_id} of image {image_id} is no JSON object")
+        boxes.append(make_box(object_id, found.get("name"), [found.get(k) for k in "xywh"]))
     return tuple(boxes)
 
 
 def _said_of(program: list[dict], graph: dict[str, Any]) -> list[str]:
     """Name and attributes of the objects that the answering step is about."""
-    waiting, ids = list(terminal(program)["dependencies"]), []
+    waiting: list[int] = list(terminal(program)["dependencies"])
+    ids: list[str] = []
     while waiting:
         step = program[waiting.pop()]
         ids += split_argument(step["argument"])[1]
         if family(step) == "filter":  # narrows what came before; a relate step's source is another object
             waiting += step["dependencies"]
     found = [graph["objects"][i] for i in ids if i in graph["objects"]]
-    return [word for thing in found for word in (thing.get("name"), *(thing.get("attributes") or ())) if word]
+    words = [word for thing in found for word in (thing["name"], *(thing.get("attributes") or ()))]
+    return [word for word in words if isinstance(word, str)]
 
 
 def _same(first: str, second: str) -> bool:

@@ -25,7 +25,7 @@ from typing import Any
 from pydantic import FilePath
 
 from vlmdx.datasets.gold import Form, gold_index
-from vlmdx.datasets.records import Box, Item, Row, RowError, check_options, check_text
+from vlmdx.datasets.records import Box, Item, Row, RowError, check_options, check_text, make_box
 from vlmdx.datasets.source import Folder, guarded, json_lines, need, text_id
 
 KEYS = ("image", "question", "options", "answer", "id", "category", "operation", "program", "objects")
@@ -41,7 +41,9 @@ def read(*, file: FilePath, answer_form: Form = "auto") -> Iterator[Row]:
     files = Folder(file.parent)
     for number, row in json_lines(file):
         key = str(row["id"]) if isinstance(row, dict) and "id" in row else f"line-{number}"
-        yield guarded(file.name, str(number), key, lambda row=row, n=number: _item(row, n, file.name, files, answer_form))
+        yield guarded(
+            _item, row, number, file.name, files, answer_form, source=file.name, position=str(number), item_id=key
+        )
 
 
 def _item(row: dict[str, Any] | RowError, number: int, source: str, files: Folder, form: Form) -> Item:
@@ -85,8 +87,5 @@ def _boxes(objects: Any) -> tuple[Box, ...] | None:
     for place, entry in enumerate(objects):
         if not isinstance(entry, dict) or {*entry, "object_id"} != {"object_id", "name", "x", "y", "w", "h"}:
             raise RowError(f"object {place} is not of the form {{object_id, name, x, y, w, h}}")
-        numbers = [entry[key] for key in ("x", "y", "w", "h")]
-        if any(isinstance(v, bool) or not isinstance(v, int | float) or abs(v) > 1e9 for v in numbers):
-            raise RowError(f"the box of object {place} is not four numbers: {numbers!r:.120}")
-        boxes.append(Box(text_id(entry.get("object_id", place)), entry["name"], *map(float, numbers)))
+        boxes.append(make_box(text_id(entry.get("object_id", place)), entry["name"], [entry[k] for k in "xywh"]))
     return tuple(boxes)

@@ -35,7 +35,7 @@ def read(*, file: FilePath) -> Iterator[Row]:
     }
     for number, row in rows:
         key = row["index"].strip() if isinstance(row, dict) else None
-        yield guarded(file.name, str(number), key, lambda row=row, n=number: _item(row, n, file.name, photos))
+        yield guarded(_item, row, number, file.name, photos, source=file.name, position=str(number), item_id=key)
 
 
 def _item(row: Cells | RowError, number: int, source: str, photos: Cells) -> Item:
@@ -46,16 +46,15 @@ def _item(row: Cells | RowError, number: int, source: str, photos: Cells) -> Ite
         raise RowError(f"index {index!r:.60} is no number")
     if int(index) >= CIRCULAR:
         raise RowError(f"circular copy of {int(index) % CIRCULAR}")
-    letters = [name for name in row if name in string.ascii_uppercase and len(name) == 1 and row[name].strip()]
-    options = tuple(row[letter] for letter in letters)
+    cells = tuple(row.get(letter, "") for letter in string.ascii_uppercase)
+    shown = [place for place, cell in enumerate(cells) if cell.strip()]
+    options = tuple(cells[place] for place in shown)
     answer = None
     if "answer" in row:
-        # Letters name columns: find the column, then its place among the filled ones.
-        shown = tuple(row[name] for name in sorted(n for n in row if n in string.ascii_uppercase and len(n) == 1))
-        column = string.ascii_uppercase[gold_index(row["answer"], shown, "letter")]
-        if column not in letters:
+        column = gold_index(row["answer"], cells, "letter")  # the letter names a column, empty ones included
+        if column not in shown:
             raise RowError(f"gold answer {row['answer']!r:.60} is an empty option")
-        answer = letters.index(column)
+        answer = shown.index(column)
     image_id, image = _photo(row["image"].strip(), index, photos)
     hint = row.get("hint", "").strip()
     return Item(

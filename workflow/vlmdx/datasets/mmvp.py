@@ -28,7 +28,7 @@ def read(*, folder: DirectoryPath) -> Iterator[Row]:
     for number, row in table_rows(questions, ",", COLUMNS):
         # The number's column is called "Index" or, in some copies, "lndex".
         key = next(iter(row.values())) if isinstance(row, dict) else None
-        yield guarded(questions.name, str(number), key, lambda row=row, number=number: _item(row, number, files))
+        yield guarded(_item, row, number, files, source=questions.name, position=str(number), item_id=key)
 
 
 def _item(row: dict[str, str] | RowError, number: int, files: Folder) -> Item:

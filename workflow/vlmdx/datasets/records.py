@@ -1,7 +1,7 @@
 """What an importer yields, one record per source row, and the two errors of this room."""
 
-import math
 import unicodedata
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -70,9 +70,8 @@ class Item:
     annotated_size: tuple[int, int] | None = None
 
     def __post_init__(self) -> None:
-        names = [text for box in self.objects or () for text in (box.object_id, box.name)]
         optional = [t for t in (self.category, self.operation, self.program) if t is not None]
-        for text in (self.item_id, self.image_id, self.question, *self.options, *names, *optional):
+        for text in (self.item_id, self.image_id, self.question, *self.options, *optional):
             check_text(text)
         if not self.item_id or not self.question.strip():
             raise RowError("the id or the question is empty")
@@ -81,9 +80,6 @@ class Item:
             raise RowError(f"gold index {self.answer} is none of the {len(self.options)} options")
         if self.operation is not None and self.operation not in OPERATIONS:
             raise RowError(f"operation {self.operation!r} is none of {', '.join(OPERATIONS)}")
-        for box in self.objects or ():
-            if not all(math.isfinite(v) for v in (box.x, box.y, box.w, box.h)):
-                raise RowError(f"the box of object {box.object_id!r} is not finite")
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +100,16 @@ class Undrawn:
 
 
 Row = Item | Rejected | Undrawn
+
+
+def make_box(object_id: str, name: Any, numbers: Sequence[Any]) -> Box:
+    """A box of ``x, y, w, h``; :class:`RowError` unless they are finite numbers and id and name are text."""
+    check_text(object_id)
+    check_text(name)
+    if any(isinstance(v, bool) or not isinstance(v, int | float) or not abs(v) < 1e9 for v in numbers):
+        raise RowError(f"the box of object {object_id!r:.60} is not four numbers of pixels: {numbers!r:.120}")
+    x, y, w, h = (float(v) for v in numbers)
+    return Box(object_id, name, x, y, w, h)
 
 
 def normal(text: str) -> str:

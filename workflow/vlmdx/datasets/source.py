@@ -10,10 +10,10 @@ from typing import Any
 from vlmdx.datasets.records import DatasetError, Item, Rejected, RowError
 
 
-def guarded(source: str, position: str, item_id: str | None, make: Callable[[], Item]) -> Item | Rejected:
-    """The item that ``make`` builds, or the rejected row that its :class:`RowError` asks for."""
+def guarded(make: Callable[..., Item], *given: Any, source: str, position: str, item_id: str | None) -> Item | Rejected:
+    """The item that ``make(*given)`` builds, or the rejected row that its :class:`RowError` asks for."""
     try:
-        return make()
+        return make(*given)
     except RowError as error:
         return Rejected(source, position, item_id, str(error))
 
@@ -128,7 +128,9 @@ def json_entries(path: Path) -> Iterator[tuple[str, Any]]:
 
 
 def table_rows(path: Path, delimiter: str, columns: tuple[str, ...]) -> Iterator[tuple[int, dict[str, str] | RowError]]:
-    """Row number (from 1, without the header) and cells of a CSV or TSV file; BOM, quotes, newlines and giant cells kept.
+    """Row number (from 1, without the header) and cells of a CSV or TSV file, however long the cells.
+
+    A BOM is no part of the first column's name; quotes and newlines inside cells are kept.
 
     Raises:
         DatasetError: the header lacks one of ``columns``.
@@ -140,7 +142,9 @@ def table_rows(path: Path, delimiter: str, columns: tuple[str, ...]) -> Iterator
             header = next(reader, [])
             missing = [name for name in columns if name not in header]
             if missing or len(set(header)) < len(header):
-                raise DatasetError(f"{path}: header {header!r:.200} lacks {missing} or repeats a name; expected {columns}")
+                raise DatasetError(
+                    f"{path}: header {header!r:.200} lacks {missing} or repeats a name; expected {columns}"
+                )
             number = 0
             while True:
                 number += 1

@@ -14,7 +14,6 @@ from typing import Any, Literal
 import torch
 from PIL import Image
 from torch import Tensor
-from transformers.modeling_outputs import BaseModelOutputWithPooling
 
 from vlmdx.models.geometry import Box, Grid, Rule, cells_in_box
 from vlmdx.models.prompts import letters, user_turn
@@ -28,12 +27,12 @@ class Row:
     Attributes:
         ids: token ids, int64 [length], image tokens expanded.
         image: index of its image in the list of images that comes with the rows.
-        tail: how many tokens at the end are a given answer to be scored; 0 asks for the next token's logits.
+        keep: how many of its last positions are asked for their next-token logits.
     """
 
     ids: Tensor
     image: int
-    tail: int = 0
+    keep: int = 1
 
 
 @dataclass
@@ -225,8 +224,13 @@ class Adapter:
 
     def vision_inputs(self, images: Sequence[Image.Image], which: Sequence[int]) -> dict[str, Any]:
         """Vision side of a batch: each image passes the vision tower once and serves every row that shows it."""
-        features = self.model.get_image_features(**self.pixels(images)).pooler_output
-        return {"mm_encoder_outputs": {"image": BaseModelOutputWithPooling(pooler_output=[features[i] for i in which])}}
+        return self.shared_features(self.pixels(images), which)
+
+    def shared_features(self, pixels: dict[str, Tensor], which: Sequence[int]) -> dict[str, Any]:
+        """Features of the distinct images in ``pixels``, laid out for the rows that show images ``which``."""
+        output = self.model.get_image_features(**pixels)
+        output.pooler_output = [output.pooler_output[i] for i in which]
+        return {"mm_encoder_outputs": {"image": output}}
 
     def text_inputs(self, rows: Sequence[Row]) -> dict[str, Tensor]:
         """Padded ids, mask and positions of a batch, [rows, longest], on the model's device."""
@@ -255,14 +259,14 @@ class Adapter:
             images: the distinct images the rows refer to.
 
         Returns:
-            float32 [rows, positions, vocabulary]. A row without tail has one position, its last real token, found
-            from the mask. A row of tail t has t: those that predict its last t tokens; the rest repeats the last one.
+            float32 [rows, positions, vocabulary]: the last ``keep`` real tokens of each row, found from the mask;
+            rows that keep fewer than the longest repeat their last one at the end.
         """
         text = self.text_inputs(rows)
         last = text["attention_mask"].shape[1] - 1 - text["attention_mask"].flip(-1).argmax(-1)
-        steps = torch.arange(max(1, *(row.tail for row in rows)), device=last.device)
-        tails = torch.tensor([row.tail for row in rows], device=last.device)
-        keep = torch.minimum((last - tails)[:, None] + steps, (last - (tails > 0).long())[:, None])
+        kept = torch.tensor([row.keep for row in rows], device=last.device)
+        steps = torch.arange(int(kept.max()), device=last.device)
+        keep = torch.minimum((last - kept + 1)[:, None] + steps, last[:, None])
         vision = self.vision_inputs(images, [row.image for row in rows])
         return self.model(**text, **vision, logits_to_keep=keep, use_cache=False).logits.float()
 

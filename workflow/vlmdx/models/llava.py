@@ -15,7 +15,8 @@ class Adapter(adapter.Adapter):
         return [(height // patch, width // patch)] * len(inputs["pixel_values"])
 
     def produced_size(self, inputs: dict[str, Tensor]) -> tuple[int, int]:
-        return tuple(inputs["pixel_values"].shape[-2:])
+        height, width = inputs["pixel_values"].shape[-2:]
+        return height, width
 
     def box_in_grid(self, box: Box, image_size: tuple[int, int], grid: Grid) -> Box:
         # Shorter side to size["shortest_edge"], then the centre is cut out: what lies outside has no token.
@@ -27,9 +28,5 @@ class Adapter(adapter.Adapter):
         offset_x = round((resized[0] - crop["width"]) / 2)
         offset_y = round((resized[1] - crop["height"]) / 2)
         scale_x, scale_y = resized[0] / image_size[0], resized[1] / image_size[1]
-        return (
-            (x * scale_x - offset_x) / patch,
-            (y * scale_y - offset_y) / patch,
-            w * scale_x / patch,
-            h * scale_y / patch,
-        )
+        left, top = x * scale_x - offset_x, y * scale_y - offset_y
+        return left / patch, top / patch, w * scale_x / patch, h * scale_y / patch

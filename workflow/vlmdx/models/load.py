@@ -10,9 +10,7 @@ from huggingface_hub.errors import LocalEntryNotFoundError
 from transformers import AutoConfig, AutoModelForImageTextToText, AutoProcessor
 
 from vlmdx.models.adapter import Adapter
-
-# config.model_type -> module of this package that holds the family's adapter
-FAMILIES = {"qwen2_vl": "qwen2_5_vl", "qwen2_5_vl": "qwen2_5_vl", "llava": "llava"}
+from vlmdx.models.families import adapter_module
 
 DType = Literal["float32", "bfloat16", "float16", "auto"]
 Attention = Literal["sdpa", "eager", "flash_attention_2"]
@@ -48,9 +46,7 @@ def load(
     refuse_pickles(folder, source)
     local = {"local_files_only": True, "trust_remote_code": trust_remote_code}
     model_type = family or AutoConfig.from_pretrained(folder, **local).model_type
-    if model_type not in FAMILIES:
-        raise ValueError(f"{source}: model type {model_type!r} has no adapter; known: {', '.join(sorted(FAMILIES))}")
-    adapter = importlib.import_module(f"vlmdx.models.{FAMILIES[model_type]}").Adapter
+    adapter = importlib.import_module(adapter_module(model_type)).Adapter
     processor = AutoProcessor.from_pretrained(folder, **local)
     if max_pixels is not None:
         adapter.limit_pixels(processor.image_processor, max_pixels)
@@ -61,7 +57,8 @@ def load(
         use_safetensors=True,
         **local,
     )
-    return adapter(model.to(pick_device(device)).eval(), processor, source, max_pixels)
+    model.to(pick_device(device)).eval()  # type: ignore[arg-type]
+    return adapter(model, processor, source, max_pixels)
 
 
 def snapshot(source: str, revision: str | None = None) -> Path:
@@ -93,9 +90,7 @@ def refuse_pickles(folder: Path, source: str) -> None:
         return
     pickled = sorted(f.name for pattern in ("*.bin", "*.pt", "*.pth", "*.ckpt") for f in folder.glob(pattern))
     found = f"only pickled weights ({', '.join(pickled)}), which are refused" if pickled else "no weights"
-    raise FileNotFoundError(
-        f"{source}: {folder} has {found}; expected *.safetensors (convert them, or run `vlmdx fetch`)"
-    )
+    raise FileNotFoundError(f"{source}: {folder} has {found}; expected *.safetensors")
 
 
 def pick_device(device: str) -> torch.device:

@@ -31,12 +31,8 @@ def fill(template: str, question: str, options: Sequence[str] = ()) -> str:
     Raises:
         ValueError: more than 26 options.
     """
-    listed = (
-        [f"{letter}. {option}" for letter, option in zip(letters(len(options)), options, strict=True)]
-        if options
-        else []
-    )
-    fields = {"{question}": question, "{options}": "\n".join(listed)}
+    pairs = zip(letters(len(options)) if options else [], options, strict=True)
+    fields = {"{question}": question, "{options}": "\n".join(f"{letter}. {option}" for letter, option in pairs)}
     return re.sub(r"\{question\}|\{options\}", lambda match: fields[match[0]], template.rstrip("\n"))
 
 

@@ -8,7 +8,6 @@ from typing import Any
 
 from PIL import Image
 from torch import Tensor
-from transformers.modeling_outputs import BaseModelOutputWithPooling
 
 from vlmdx.models import adapter
 from vlmdx.models.geometry import Box, Grid
@@ -42,9 +41,7 @@ class Adapter(adapter.Adapter):
 
     def vision_inputs(self, images: Sequence[Image.Image], which: Sequence[int]) -> dict[str, Any]:
         pixels = self.pixels(images)
-        features = self.model.get_image_features(**pixels).pooler_output
-        shown = BaseModelOutputWithPooling(pooler_output=[features[i] for i in which])
-        return {"mm_encoder_outputs": {"image": shown}, "image_grid_thw": pixels["image_grid_thw"][list(which)]}
+        return self.shared_features(pixels, which) | {"image_grid_thw": pixels["image_grid_thw"][list(which)]}
 
     def text_inputs(self, rows: Sequence[adapter.Row]) -> dict[str, Tensor]:
         # The model derives its temporal, height and width positions from the mask, the grid and the token types.

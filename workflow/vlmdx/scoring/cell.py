@@ -20,11 +20,10 @@ MAX_POSITIONS = 512
 
 @dataclass(frozen=True)
 class Run:
-    """One sequence of a question: the ``number``-th of ``total``."""
+    """One sequence of a question, and the options that are read from it."""
 
     question: Question
-    number: int
-    total: int
+    options: list[int]
     row: Row
 
 
@@ -54,19 +53,19 @@ def score_cell(
             group = []
             for question in asked[image_id]:
                 try:
-                    group += sequences(adapter, question, image, readout)
+                    group += runs(adapter, question, image)
                 except PromptError as error:
                     done[question.item_id] = failed_rows(question, corruption, severity, None, str(error))
             groups.append(group)
-        parts: dict[str, dict[int, Any]] = defaultdict(dict)
+        read: dict[str, dict[int, Any]] = defaultdict(dict)
         for batch in batches(groups, batch_tokens):
-            for sequence, logits in zip(batch, forward(adapter, batch, images), strict=True):
-                question = sequence.question
-                mine = parts[question.item_id]
-                mine[sequence.number] = pick(logits, question, sequence.number, readout)
-                if len(mine) == sequence.total:
-                    columns = columns_of([mine[k] for k in sorted(mine)], readout)
-                    tokens = adapter.image_tokens(sequence.row.ids[None])[0]
+            output = forward(adapter, batch, images)
+            for run, logits, normaliser in zip(batch, output, output.logsumexp(-1), strict=True):
+                question, found = run.question, read[run.question.item_id]
+                found |= {k: pick(logits, normaliser, question.targets[k]) for k in run.options}
+                if len(found) == len(question.options):
+                    columns = columns_of([found[k] for k in sorted(found)], readout)
+                    tokens = adapter.image_tokens(run.row.ids[None])[0]
                     done[question.item_id] = score_rows(question, corruption, severity, tokens, columns)
     absent = "image is not in the corrupted shard"
     return [
@@ -76,7 +75,7 @@ def score_cell(
     ]
 
 
-def sequences(adapter: Adapter, question: Question, image: Image.Image, readout: Readout) -> list[Run]:
+def runs(adapter: Adapter, question: Question, image: Image.Image) -> list[Run]:
     """What to run for one question about one image.
 
     Raises:
@@ -84,8 +83,7 @@ def sequences(adapter: Adapter, question: Question, image: Image.Image, readout:
     """
     if question.reason:
         raise PromptError(question.reason)
-    found = rows(adapter, question, image, readout)
-    return [Run(question, number, len(found), row) for number, row in enumerate(found)]
+    return [Run(question, options, row) for row, options in rows(adapter, question, image)]
 
 
 def batches(groups: list[list[Run]], batch_tokens: int) -> Iterator[list[Run]]:
@@ -95,15 +93,15 @@ def batches(groups: list[list[Run]], batch_tokens: int) -> Iterator[list[Run]]:
     sequence, so that little is padded.
     """
     for group in groups:
-        group.sort(key=lambda run: (len(run.row.ids), run.question.item_id, run.number))
+        group.sort(key=lambda run: (len(run.row.ids), run.question.item_id, run.options))
     filled = sorted((g for g in groups if g), key=lambda g: (len(g[-1].row.ids), g[0].question.image_id))
     batch: list[Run] = []
-    longest = tail = 0
+    longest = kept = 0
     for run in (run for group in filled for run in group):
-        longest, tail = max(longest, len(run.row.ids)), max(tail, run.row.tail, 1)
-        if batch and ((len(batch) + 1) * longest > batch_tokens or (len(batch) + 1) * tail > MAX_POSITIONS):
+        longest, kept = max(longest, len(run.row.ids)), max(kept, run.row.keep)
+        if batch and ((len(batch) + 1) * longest > batch_tokens or (len(batch) + 1) * kept > MAX_POSITIONS):
             yield batch
-            batch, longest, tail = [], len(run.row.ids), max(run.row.tail, 1)
+            batch, longest, kept = [], len(run.row.ids), run.row.keep
         batch.append(run)
     if batch:
         yield batch

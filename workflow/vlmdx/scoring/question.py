@@ -1,5 +1,6 @@
 """An item as one model is asked it: the rendered prompt and the token ids its answer is read from."""
 
+from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -48,6 +49,7 @@ def ask(adapter: Adapter, item: Mapping[str, Any], readout: Readout, template: s
     if readout == "letter" and not shown:
         return Question(*base, reason=f"more than {len(LETTERS)} options: no letter for each")
     prompt = adapter.render(fill(template, item["question"], options if readout == "letter" else ()))
+    targets: list[tuple[int, ...]]
     try:
         if readout == "letter":
             targets = [(token,) for token in adapter.letter_ids(prompt, len(options))]
@@ -58,14 +60,20 @@ def ask(adapter: Adapter, item: Mapping[str, Any], readout: Readout, template: s
     return Question(*base, prompt, tuple(targets))
 
 
-def rows(adapter: Adapter, question: Question, image: Image.Image, readout: Readout) -> list[Row]:
-    """The sequences to run for one question about one image.
+def rows(adapter: Adapter, question: Question, image: Image.Image) -> list[tuple[Row, list[int]]]:
+    """The sequences to run for one question about one image, each with the options that are read from it.
+
+    A token's probability is read where it is predicted, so an option's last token is never fed in, and options that
+    are one token each (or differ in their last token only) share a sequence.
 
     Raises:
         PromptError: this image cannot be shown to this model.
     """
     ids = adapter.encode(question.prompt, image)
-    if readout == "letter":
-        return [Row(ids, 0)]
-    # The option follows the prompt as decided jointly with its end; image tokens stand further to the front.
-    return [Row(torch.cat([ids, ids.new_tensor(target)]), 0, len(target)) for target in question.targets]
+    options = defaultdict(list)
+    for number, target in enumerate(question.targets):
+        options[target[:-1]].append(number)
+    # Options follow the prompt as decided jointly with its end; the image tokens stand further to the front.
+    return [
+        (Row(torch.cat([ids, ids.new_tensor(given)]), 0, len(given) + 1), numbers) for given, numbers in options.items()
+    ]

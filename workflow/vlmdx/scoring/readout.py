@@ -5,6 +5,7 @@ makes false ties.
 """
 
 import hashlib
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -32,30 +33,28 @@ def choose(item_id: str, options: tuple[str, ...], prob: np.ndarray) -> tuple[in
     return min(rank, key=lambda i: rank[i]), len(leading) > 1
 
 
-def pick(logits: Tensor, question: Question, sequence: int, readout: Readout) -> tuple[np.ndarray, np.ndarray]:
-    """The few numbers of one sequence that the read-out needs.
+def pick(logits: Tensor, normaliser: Tensor, target: Sequence[int]) -> tuple[np.ndarray, np.ndarray]:
+    """The few numbers of one option that the read-out needs.
 
     Args:
-        logits: float32 [positions, vocabulary].
-        sequence: which of the question's sequences; the text read-out has one per option, the letter read-out one.
+        logits: float32 [positions, vocabulary]; position t predicts the option's token t.
+        normaliser: float32 [positions], log-sum-exp of the logits.
+        target: ids of the option's tokens.
 
     Returns:
-        float64 [n] logits of the targets and float64 [n] log-sum-exp over the vocabulary at their positions.
+        float64 [tokens] logits of the tokens, and float64 [tokens] normalisers of their positions.
     """
-    if readout == "letter":
-        ids, positions = [target[0] for target in question.targets], [0] * len(question.targets)
-    else:
-        ids = list(question.targets[sequence])
-        positions = list(range(len(ids)))
-    return logits[positions, ids].double().cpu().numpy(), logits.logsumexp(-1)[positions].double().cpu().numpy()
+    positions = list(range(len(target)))
+    return logits[positions, list(target)].double().cpu().numpy(), normaliser[positions].double().cpu().numpy()
 
 
-def columns_of(parts: list[tuple[np.ndarray, np.ndarray]], readout: Readout) -> dict[str, list[Any]]:
-    """Columns of one question from the :func:`pick` of each of its sequences, in order."""
+def columns_of(options: Sequence[tuple[np.ndarray, np.ndarray]], readout: Readout) -> dict[str, list[Any]]:
+    """Columns of one question from the :func:`pick` of each of its options, in order."""
     with np.errstate(invalid="ignore", divide="ignore"):  # what is not finite is set aside by score_rows
         if readout == "letter":
-            return letter_columns(*parts[0])
-        return text_columns([logits - normaliser for logits, normaliser in parts])
+            logits, normaliser = (np.array([pair[i][0] for pair in options]) for i in (0, 1))
+            return letter_columns(logits, normaliser)
+        return text_columns([logits - normaliser for logits, normaliser in options])
 
 
 def letter_columns(logits: np.ndarray, normaliser: np.ndarray) -> dict[str, list[Any]]:

@@ -1,0 +1,104 @@
+"""Opening models: offline, without pickles, and with clear words when something is missing."""
+
+import json
+import shutil
+
+import pytest
+import torch
+from vlmdx.models.load import load, snapshot
+
+from tests.models.tiny import picture
+
+
+def test_s11_missing_snapshot_says_what_to_run():
+    with pytest.raises(FileNotFoundError, match=r"'nobody/No-Such-Model-1\.5' at revision abc .*run `vlmdx fetch`"):
+        snapshot("nobody/No-Such-Model-1.5", "abc")
+
+
+def test_s11_cached_snapshot_is_opened_by_id_and_revision(llava_folder, tmp_path, monkeypatch):
+    revision = "0123456789abcdef0123456789abcdef01234567"
+    cache = tmp_path / "models--org--tiny.v1"
+    shutil.copytree(llava_folder, cache / "snapshots" / revision)
+    monkeypatch.setattr("vlmdx.models.load.snapshot_download.__kwdefaults__", None, raising=False)
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path))
+    adapter = load("org/tiny.v1", revision=revision, device="cpu")
+    assert adapter.source == "org/tiny.v1"
+    with pytest.raises(FileNotFoundError, match="vlmdx fetch"):
+        load("org/tiny.v1", revision="f" * 40)
+
+
+@pytest.mark.parametrize("name", ["Qwen2.5-VL 3B (x)", "a__b", "dots.and.more.dots/"])
+def test_s01_folder_names_with_dots_spaces_and_slashes(llava_folder, tmp_path, name):
+    shutil.copytree(llava_folder, tmp_path / name)
+    assert load(f"{tmp_path}/{name}", device="cpu").describe()["family"] == "llava"
+
+
+def test_pickled_weights_are_refused_by_name(llava_folder, tmp_path):
+    folder = tmp_path / "m"
+    shutil.copytree(llava_folder, folder)
+    (folder / "model.safetensors").unlink()
+    torch.save({}, folder / "pytorch_model.bin")
+    with pytest.raises(FileNotFoundError, match=r"pickled weights \(pytorch_model\.bin\), which are refused"):
+        load(str(folder))
+
+
+def test_unknown_family_lists_the_known_ones(llava_folder):
+    with pytest.raises(ValueError, match=r"'bert' has no adapter; known: .*llava, qwen2_5_vl, qwen2_vl"):
+        load(str(llava_folder), family="bert")
+
+
+def test_m10_missing_chat_template_is_a_clear_error(llava_folder, tmp_path):
+    folder = tmp_path / "base"
+    shutil.copytree(llava_folder, folder)
+    (folder / "chat_template.jinja").unlink()
+    with pytest.raises(ValueError, match="no chat template"):
+        load(str(folder), device="cpu").render("Answer")
+
+
+def test_m10_a_template_that_thinks_first_is_refused(llava_folder, tmp_path):
+    folder = tmp_path / "thinking"
+    shutil.copytree(llava_folder, folder)
+    template = (folder / "chat_template.jinja").read_text()
+    thinking = "{% if m['role'] == 'assistant' %}<think></think>{% endif %}{% for c in m['content'] %}"
+    (folder / "chat_template.jinja").write_text(template.replace("{% for c in m['content'] %}", thinking))
+    adapter = load(str(folder), device="cpu")
+    with pytest.raises(ValueError, match="thinking"):
+        adapter.letter_ids(adapter.render("Answer"), 2)
+
+
+def test_m10_bos_of_template_and_tokenizer_are_not_both_added(llava_folder, tmp_path):
+    folder = tmp_path / "bos"
+    shutil.copytree(llava_folder, folder)
+    template = (folder / "chat_template.jinja").read_text()
+    (folder / "chat_template.jinja").write_text("<s>" + template)
+    for source in (folder, llava_folder):
+        adapter = load(str(source), device="cpu")
+        ids = adapter.encode(adapter.render("Answer"), picture(40, 40)).tolist()
+        assert ids.count(adapter.processor.tokenizer.bos_token_id) == 1
+        assert ids[0] == adapter.processor.tokenizer.bos_token_id
+
+
+def test_m10_a_model_without_bos_gets_none(qwen_folder):
+    adapter = load(str(qwen_folder), device="cpu")
+    assert adapter.processor.tokenizer.bos_token is None
+    first = adapter.encode(adapter.render("Answer"), picture(40, 40))[0].item()
+    assert adapter.processor.tokenizer.convert_ids_to_tokens(first) == "<|im_start|>"
+
+
+@pytest.mark.parametrize("attention", ["sdpa", "eager"])
+def test_attention_and_dtype_are_those_asked_for(qwen_folder, attention):
+    adapter = load(str(qwen_folder), attention=attention, dtype="bfloat16", device="cpu")
+    assert adapter.describe()["attention"] == attention
+    assert adapter.describe()["dtype"] == "torch.bfloat16"
+
+
+def test_m09_description_tells_image_processors_apart(qwen_folder, tmp_path):
+    folder = tmp_path / "pil"
+    shutil.copytree(qwen_folder, folder)
+    file = folder / "processor_config.json"
+    settings = json.loads(file.read_text())
+    settings["image_processor"]["image_processor_type"] = "Qwen2VLImageProcessorPil"
+    file.write_text(json.dumps(settings))
+    fast, slow = (load(str(source), device="cpu").describe() for source in (qwen_folder, folder))
+    assert fast["image_processor"]["class"] != slow["image_processor"]["class"]
+    assert fast != slow

@@ -1,0 +1,43 @@
+"""A room imports only the rooms to its left (docs/architecture.md); config, provenance and stats serve all."""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+import vlmdx
+
+PACKAGE = Path(vlmdx.__file__).parent
+ORDER = ["schema", "images", "datasets", "corruptions", "models", "scoring", "selection", "reliability", "report", "demo"]
+SIDE_BY_SIDE = {("selection", "reliability"), ("reliability", "selection")}
+FOR_ALL = {"provenance", "stats"}
+# Code that computes takes plain values, so that an edit of the config classes does not change its hash.
+CONFIG_READERS = {"config", "report"}
+
+
+def imports(path: Path) -> set[str]:
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        names = [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+        names += [a.name for a in node.names] if isinstance(node, ast.Import) else []
+        found |= {name.split(".")[1] for name in names if name.startswith("vlmdx.")}
+    return found
+
+
+@pytest.mark.parametrize("room", sorted(p.name for p in PACKAGE.iterdir() if p.is_dir() and p.name != "__pycache__"))
+def test_room_imports_leftwards(room):
+    for path in (PACKAGE / room).rglob("*.py"):
+        for other in imports(path) - {room} - FOR_ALL:
+            if other == "config":
+                assert room in CONFIG_READERS, f"{path} imports config"
+            elif room in ("config", *FOR_ALL):
+                assert other == "schema", f"{path} imports {other}; {room} stands on schema alone"
+            else:
+                assert ORDER.index(other) < ORDER.index(room), f"{path} imports {other}, which stands to its right"
+                assert (room, other) not in SIDE_BY_SIDE, f"{path} imports {other}, which stands beside it"
+
+
+def test_every_room_has_tests():
+    rooms = {p.name for p in PACKAGE.iterdir() if p.is_dir() and p.name != "__pycache__"}
+    tested = {p.name for p in Path(__file__).parent.iterdir() if p.is_dir() and any(p.glob("test_*.py"))}
+    assert rooms <= tested

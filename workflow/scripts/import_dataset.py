@@ -1,0 +1,35 @@
+"""Import one data set: its items, decoded images and the rows set aside."""
+
+from pathlib import Path
+
+from vlmdx.datasets.driver import import_items
+from vlmdx.datasets.spill import Spill
+from vlmdx.provenance import footer
+from vlmdx.schema import write_table
+from vlmdx.schema.tables import IMAGES, ITEMS, REJECTED
+
+
+def main(snakemake) -> None:
+    items, images, rejected = snakemake.output  # in this order; Snakemake reserves the name "items"
+    settings, name = snakemake.params.settings, snakemake.wildcards.dataset
+    with Spill(IMAGES, Path(images).parent) as spill:
+        found = import_items(
+            name,
+            settings["importer"],
+            settings["options"],
+            seed=settings["seed"],
+            max_pixels=settings["max_pixels"],
+            spill=spill,
+            threads=snakemake.threads,
+        )
+        print("\n".join(found.summary.lines(name)))
+        made = footer(
+            snakemake, checksum=found.summary.checksum, rows=found.summary.read, undrawn=found.summary.undrawn
+        )
+        write_table(images, found.images, IMAGES, made)
+        write_table(rejected, found.rejected, REJECTED, made)
+        write_table(items, found.items, ITEMS, made)
+
+
+if "snakemake" in globals():
+    main(snakemake)  # noqa: F821 -- injected by Snakemake

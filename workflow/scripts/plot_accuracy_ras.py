@@ -1,0 +1,18 @@
+"""Draw clean accuracy against RAS."""
+
+from typing import Any
+
+from vlmdx.report.accuracy import draw_accuracy_ras
+from vlmdx.report.data import read_summaries
+from vlmdx.report.style import render
+
+
+def main(snakemake: Any) -> None:
+    """Write the figure as SVG and PNG."""
+    models = snakemake.params.settings["models"]
+    frame = read_summaries(list(snakemake.input.summaries), models)
+    render(snakemake.output.svg, snakemake.output.png, draw_accuracy_ras, frame, models)
+
+
+if "snakemake" in globals():
+    main(snakemake)  # noqa: F821 -- injected by Snakemake

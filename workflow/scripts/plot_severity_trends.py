@@ -1,0 +1,18 @@
+"""Draw RAS over severity for answers that were right and that were wrong on the clean image."""
+
+from typing import Any
+
+from vlmdx.report.data import read_summaries
+from vlmdx.report.severities import draw_severity_trends
+from vlmdx.report.style import render
+
+
+def main(snakemake: Any) -> None:
+    """Write the figure as SVG and PNG."""
+    models = snakemake.params.settings["models"]
+    frame = read_summaries(list(snakemake.input.summaries), models)
+    render(snakemake.output.svg, snakemake.output.png, draw_severity_trends, frame, models)
+
+
+if "snakemake" in globals():
+    main(snakemake)  # noqa: F821 -- injected by Snakemake

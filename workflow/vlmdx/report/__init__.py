@@ -1,0 +1,1 @@
+"""Figures of the report: each module draws one figure from artifacts; nothing is computed anew here."""
