@@ -1,22 +1,25 @@
 """Validate the config, derive the wildcard constraints from it, and the functions that the rules share."""
 
+import json
 import os
 import sys
 from pathlib import Path
 
 ROOT = Path(workflow.basedir)
-# Jobs inherit this, also on a cluster node, where the Snakefile is read again.
 sys.path.insert(0, str(ROOT / "workflow"))
-os.environ["PYTHONPATH"] = os.pathsep.join([str(ROOT / "workflow"), *filter(None, [os.environ.get("PYTHONPATH")])])
 
 import yaml
 from snakemake.exceptions import WorkflowError
 
 from vlmdx.config import ConfigError, load, paths, settings
-from vlmdx.provenance import model_fingerprint, rule_digest
+from vlmdx.models.families import FAMILIES as ADAPTERS
+from vlmdx.models.families import adapter_module
+from vlmdx.provenance import model_fingerprint, rule_digest, share_package_path
 from vlmdx.provenance.lock import clear_stale_lock
 from vlmdx.schema import atomic
 from vlmdx.schema.names import CLEAN, CORRUPTIONS, FAMILIES
+
+share_package_path()
 
 
 def here(path):
@@ -71,10 +74,19 @@ def score_settings(wildcards):
     return settings.score(CONFIG, wildcards.model, here, prompt)
 
 
+def adapter_modules(entry):
+    """Modules that the job will import by name: the model's own adapter, or all of them where only the job can tell."""
+    folder = Path(here(entry.source))
+    own = json.loads((folder / "config.json").read_text())["model_type"] if folder.is_dir() else None
+    family = entry.family or own
+    return [adapter_module(family)] if family else sorted(set(ADAPTERS.values()))
+
+
 def score_digest(wildcards):
     entry = CONFIG.models[wildcards.model]
     weights = model_fingerprint(here(entry.source), entry.revision, Path())
-    return digest("score", {**score_settings(wildcards), "weights": weights}, INFERENCE)
+    values = {**score_settings(wildcards), "weights": weights}
+    return digest("score", values, INFERENCE, modules=adapter_modules(entry))
 
 
 def embed_digest(wildcards):

@@ -9,6 +9,8 @@ rule import_dataset:
         "logs/import_dataset/{dataset}.log",
     benchmark:
         "results/benchmarks/import_dataset/{dataset}.tsv"
+    wildcard_constraints:
+        dataset="|".join(CONFIG.datasets),
     conda:
         "../envs/vlmdx.yaml"
     resources:
@@ -52,6 +54,3 @@ rule pool:
         "Drawing the pool of candidates"
     script:
         "../workflow/scripts/pool.py"
-
-
-ruleorder: pool > import_dataset

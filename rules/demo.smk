@@ -17,6 +17,8 @@ rule demo_scenes:
         "logs/demo_scenes.log",
     benchmark:
         "results/benchmarks/demo_scenes.tsv"
+    conda:
+        "../envs/vlmdx.yaml"
     threads: 1
     resources:
         mem_mb=1000,
@@ -42,6 +44,10 @@ rule demo_model:
         "logs/demo_model/{model}.log",
     benchmark:
         "results/benchmarks/demo_model/{model}.tsv"
+    wildcard_constraints:
+        model="|".join(DEMO_MODELS),
+    conda:
+        "../envs/vlmdx.yaml"
     threads: 1
     resources:
         mem_mb=4000,
@@ -49,8 +55,6 @@ rule demo_model:
     params:
         digest=digest("demo_model", {"seed": CONFIG.seed}, INFERENCE),
         settings={"seed": CONFIG.seed},
-    wildcard_constraints:
-        model="|".join(DEMO_MODELS),
     message:
         "Train {wildcards.model} on demo scenes"
     script:
@@ -68,6 +72,8 @@ rule demo_models:
         "logs/demo_models.log",
     benchmark:
         "results/benchmarks/demo_models.tsv"
+    conda:
+        "../envs/vlmdx.yaml"
     threads: 1
     resources:
         mem_mb=1000,

@@ -55,9 +55,10 @@ def test_check_batch_notices_the_last_column_read_instead_of_the_last_token(adap
 
 
 def test_check_image_notices_a_blind_model(adapter):
-    blind = broken(
-        adapter, vision_inputs=lambda self, images, which: type(adapter).vision_inputs(self, images, [0] * len(which))
-    )
+    def first_image_for_all(self, images, which):
+        return type(adapter).vision_inputs(self, images, [0] * len(which))
+
+    blind = broken(adapter, vision_inputs=first_image_for_all)
     with pytest.raises(contract.CheckFailed, match="same logits"):
         contract.check_image(blind)
 

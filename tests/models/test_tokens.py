@@ -31,22 +31,27 @@ TOKENIZER = {"llama": lambda: sentencepiece("first"), "qwen": qwen, "internlm": 
 
 
 @pytest.mark.parametrize("name", TOKENIZER)
-@pytest.mark.parametrize("ending", ["Answer:", "user\nassistant\n"])
-def test_m01_letters_are_single_and_different_after_the_prompt(name, ending):
+@pytest.mark.parametrize(("ending", "separator"), [("Answer:", " "), ("user\nassistant\n", "")])
+def test_m01_letters_are_single_and_different_after_the_prompt(name, ending, separator):
     encode = TOKENIZER[name]()
-    ids = single_ids(encode, ending, list(LETTERS))
+    ids = single_ids(encode, ending, [separator + letter for letter in LETTERS])
     assert len(set(ids)) == 26
     for letter, token in zip(LETTERS, ids, strict=True):
-        assert encode(ending + letter) == [*encode(ending), token]
+        assert encode(ending + separator + letter) == [*encode(ending), token]
 
 
-@pytest.mark.parametrize("name", ["llama", "internlm"])
+@pytest.mark.parametrize("name", TOKENIZER)
 def test_m01_space_at_the_prompts_end_is_refused_where_it_joins_the_letter(name):
     with pytest.raises(PromptError, match=r"merges 'A' into the prompt's end 'Answer: '"):
         single_ids(TOKENIZER[name](), "Answer: ", list(LETTERS))
 
 
-@pytest.mark.parametrize("name", ["llama", "qwen", "internlm"])
+def test_m01_qwen_has_a_token_for_colon_and_letter_together():
+    with pytest.raises(PromptError, match="merges 'A'"):
+        single_ids(qwen(), "Answer:", ["A"])
+
+
+@pytest.mark.parametrize("name", ["llama", "internlm"])
 def test_m01_letter_with_and_without_space_are_different_tokens(name):
     encode = TOKENIZER[name]()
     assert single_ids(encode, "Answer:", ["A"]) != single_ids(encode, "Answer:", [" A"])

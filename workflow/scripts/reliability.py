@@ -1,7 +1,7 @@
 """Measure one model's reliability under corruption: cells, trajectories, aggregates with intervals, letter preference.
 
 Reads the score shards of one model over one item set (``input.selection`` names its items, where it is a part of
-``input.items``); writes only what :mod:`vlmdx.reliability` computes.
+``input.questions``); writes only what :mod:`vlmdx.reliability` computes.
 """
 
 from typing import Any
@@ -18,7 +18,7 @@ def main(snakemake: Any) -> None:
     tables = reliability_tables(
         snakemake.wildcards.model,
         list(snakemake.input.scores),
-        [items] if isinstance(items, str) else list(items),
+        snakemake.input.questions,
         snakemake.input.get("selection"),
         **snakemake.params.settings,
     )

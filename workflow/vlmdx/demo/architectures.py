@@ -87,7 +87,7 @@ def _qwen():
 
 
 def _llava():
-    patch = 14  # 10 x 10 vision tokens
+    patch = 20  # 7 x 7 vision tokens
     tokenizer = build_tokenizer(
         {"bos_token": "<s>", "eos_token": "</s>", "pad_token": "<pad>"}, ["<image>"], LLAVA_TEMPLATE,
     )
@@ -117,12 +117,13 @@ def _llava():
 
 
 def _start_with_neighbours(tower) -> None:
-    """Start CLIP's learned position table from 2-D sines, so that near patches have near positions.
+    """Start CLIP's attention at near and similar patches: 2-D sines as position table, equal query and key weights.
 
-    From CLIP's own start (noise far below the patch content) the tower named shapes at chance for 500 steps.
+    From CLIP's own start the tower named shapes at chance for 500 steps. The idea is that of mimetic initialisation
+    (Trockman & Kolter, arXiv 2305.09828): query times key close to the identity makes a patch look at its like.
     """
-    embeddings = getattr(tower, "vision_model", tower).embeddings
-    table = embeddings.position_embedding.weight
+    inner = getattr(tower, "vision_model", tower)
+    table = inner.embeddings.position_embedding.weight
     side, width = int((table.shape[0] - 1) ** 0.5), table.shape[1]
     waves = width // 4  # sine and cosine of each axis
     turns = torch.arange(side)[:, None] / 10 ** (torch.arange(waves) / waves)  # wavelengths of 6 to 60 patches
@@ -130,3 +131,7 @@ def _start_with_neighbours(tower) -> None:
     grid = torch.cat([line[:, None].expand(-1, side, -1), line[None].expand(side, -1, -1)], -1)
     with torch.no_grad():
         table[1:] = 0.2 * grid.reshape(side * side, width)
+        for layer in inner.encoder.layers:
+            query = layer.self_attn.q_proj.weight
+            query.normal_(std=0.1)  # a patch's score with itself is then about 5, with an unlike one about 0 +- 1
+            layer.self_attn.k_proj.weight.copy_(query)

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-CANVAS = 140  # px; a multiple of 28, Qwen2.5-VL's merged cell, and of 14, the patch of both vision towers
+CANVAS = 140  # px; a multiple of 28, Qwen2.5-VL's merged cell, and of 20, the LLaVA demo's patch
 COLORS = ("red", "green", "blue", "yellow", "purple", "orange", "white", "black")
 SHAPES = ("circle", "square", "triangle", "cross")
 SIZES = {"small": (16, 18), "large": (23, 26)}  # radius range in px; the gap keeps the two words separable

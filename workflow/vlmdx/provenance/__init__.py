@@ -3,6 +3,6 @@
 from vlmdx.provenance.code import code_digest
 from vlmdx.provenance.digest import model_fingerprint, rule_digest
 from vlmdx.provenance.footer import footer
-from vlmdx.provenance.job import run_job
+from vlmdx.provenance.job import run_job, share_package_path
 
-__all__ = ["code_digest", "footer", "model_fingerprint", "rule_digest", "run_job"]
+__all__ = ["code_digest", "footer", "model_fingerprint", "rule_digest", "run_job", "share_package_path"]

@@ -5,6 +5,7 @@ would only fill a log.
 """
 
 import io
+import os
 import sys
 import time
 import traceback
@@ -34,6 +35,13 @@ def run_job(main: Callable[[Any], None], snakemake: Any) -> None:
         finally:
             sys.stdout, sys.stderr = sys.__stdout__, sys.__stderr__
     print(f"done  {label}  {time.monotonic() - began:.1f} s", file=sys.stderr)
+
+
+def share_package_path() -> None:
+    """Let scripts import the package of this checkout, installed or not; processes started from here inherit it."""
+    ours = str(Path(__file__).resolve().parents[2])
+    others = [p for p in os.environ.get("PYTHONPATH", "").split(os.pathsep) if p and p != ours]
+    os.environ["PYTHONPATH"] = os.pathsep.join([ours, *others])
 
 
 class _Tee(io.TextIOBase):

@@ -27,7 +27,7 @@ class ReliabilityTables:
 def reliability_tables(
     model: str,
     scores: Sequence[str],
-    items: Sequence[str],
+    items: str,
     selection: str | None = None,
     *,
     families: Mapping[str, Sequence[str]],
@@ -46,7 +46,7 @@ def reliability_tables(
     Args:
         model: slug, written into every row.
         scores: paths of the score shards, the clean one among them.
-        items: paths of the item tables that hold the scored items.
+        items: path of the item table that holds the scored items.
         selection: path of the selected benchmark, where the scores are about that part of the items only.
         families: family -> names of its corruptions; a family "clean" is passed over.
         severities: configured severities, without 0.
@@ -78,7 +78,7 @@ def reliability_tables(
 def measure(
     model: str,
     scores: Sequence[str],
-    items: Sequence[str],
+    items: str,
     selection: str | None,
     families: Mapping[str, Sequence[str]],
     severities: Sequence[int],
@@ -90,12 +90,12 @@ def measure(
     Raises:
         ContractError: as :func:`reliability_tables`.
     """
-    check_files(items, ITEMS)
+    check_files([items], ITEMS)
     check_files(scores, SCORES)
     connection = connect(
         {
             "model": model,
-            "items": [str(path) for path in items],
+            "items": str(items),
             "scores": [str(path) for path in scores],
             "corruptions": [
                 {"corruption": name, "family": family}
@@ -124,7 +124,7 @@ def measure(
 
 def _select(connection: duckdb.DuckDBPyConnection, selection: str) -> None:
     check_files([selection], SELECTION)
-    connection.execute("SET VARIABLE selection = $path", {"path": [str(selection)]})
+    connection.execute("SET VARIABLE selection = $path", {"path": str(selection)})
     run(connection, "select")
     unknown = records(connection, "SELECT item_id FROM selected ANTI JOIN items USING (item_id) ORDER BY item_id")
     if unknown:

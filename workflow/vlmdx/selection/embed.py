@@ -39,7 +39,9 @@ def embed_texts(texts: Sequence[str], encoder: str, revision: str | None = None)
     return _unit(vectors)
 
 
-def embed_images(images: Iterable[np.ndarray], encoder: str, revision: str | None = None, total: int | None = None):
+def embed_images(
+    images: Iterable[np.ndarray], encoder: str, revision: str | None = None, total: int | None = None
+) -> np.ndarray:
     """Image embeddings of a CLIP-like model, or of the vision tower inside a LLaVA.
 
     A CLIP-like model gives its projected image embedding. Of a LLaVA's tower, the mean over the image's patch tokens

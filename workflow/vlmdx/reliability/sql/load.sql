@@ -1,6 +1,6 @@
 -- Items and score shards, as the contracts in vlmdx/schema/tables.py describe them.
 -- To run these files by hand, in this order: load, (select,) answers, checks, cells, trajectories, sums, counts, position. First set
---   SET VARIABLE items = ['items.parquet'];            SET VARIABLE scores = ['clean.parquet', 'noise.parquet', ...];
+--   SET VARIABLE items = 'items.parquet';              SET VARIABLE scores = ['clean.parquet', 'noise.parquet', ...];
 --   SET VARIABLE corruptions = [{'corruption': 'fog', 'family': 'weather'}, ...];
 --   SET VARIABLE severities = [1, 2, 3, 4, 5];         SET VARIABLE model = 'my-model';
 --   SET VARIABLE letter_mass_min = 0.01;               SET VARIABLE ece_bins = 15;

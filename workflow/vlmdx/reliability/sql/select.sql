@@ -1,4 +1,4 @@
--- Only where a benchmark was selected from a larger pool: keep its items. SET VARIABLE selection = ['bench.parquet'];
+-- Only where a benchmark was selected from a larger pool: keep its items. SET VARIABLE selection = 'bench.parquet';
 
 CREATE TABLE selected AS
 SELECT item_id FROM read_parquet(getvariable('selection'), hive_partitioning = false, union_by_name = false);
