@@ -33,9 +33,13 @@ rule ras_table:
         positions=all_models("position"),
     output:
         table=report(paths.TABLE, caption="../resources/report/ras_table.rst", category="Reliability"),
-        by_severity=paths.BY_SEVERITY,
-        by_corruption=paths.BY_CORRUPTION,
-        position_bias=paths.POSITION_BIAS,
+        by_severity=report(paths.BY_SEVERITY, caption="../resources/report/ras_by_severity.rst", category="Reliability"),
+        by_corruption=report(
+            paths.BY_CORRUPTION, caption="../resources/report/ras_by_corruption.rst", category="Reliability"
+        ),
+        position_bias=report(
+            paths.POSITION_BIAS, caption="../resources/report/position_bias.rst", category="Reliability"
+        ),
     log:
         "logs/ras_table/ras_table.log",
     benchmark:

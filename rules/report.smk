@@ -18,12 +18,12 @@ rule plot_ras_by_family:
     input:
         summaries=all_models("summary"),
     output:
-        svg=report(
-            paths.figure("ras_by_family", "svg"),
+        svg=paths.figure("ras_by_family", "svg"),
+        png=report(
+            paths.figure("ras_by_family", "png"),
             caption="../resources/report/ras_by_family.rst",
             category="Reliability",
         ),
-        png=paths.figure("ras_by_family", "png"),
     log:
         "logs/plot_ras_by_family/plot_ras_by_family.log",
     benchmark:
@@ -46,12 +46,12 @@ rule plot_severity_trends:
     input:
         summaries=all_models("summary"),
     output:
-        svg=report(
-            paths.figure("severity_trends", "svg"),
+        svg=paths.figure("severity_trends", "svg"),
+        png=report(
+            paths.figure("severity_trends", "png"),
             caption="../resources/report/severity_trends.rst",
             category="Reliability",
         ),
-        png=paths.figure("severity_trends", "png"),
     log:
         "logs/plot_severity_trends/plot_severity_trends.log",
     benchmark:
@@ -124,14 +124,14 @@ rule plot_accuracy_ras:
 
 rule plot_corruption_heatmap:
     input:
-        summaries=all_models("summary"),
+        cells=all_models("cells"),
     output:
-        svg=report(
-            paths.figure("corruption_heatmap", "svg"),
+        svg=paths.figure("corruption_heatmap", "svg"),
+        png=report(
+            paths.figure("corruption_heatmap", "png"),
             caption="../resources/report/corruption_heatmap.rst",
             category="Reliability",
         ),
-        png=paths.figure("corruption_heatmap", "png"),
     log:
         "logs/plot_corruption_heatmap/plot_corruption_heatmap.log",
     benchmark:
@@ -179,12 +179,12 @@ rule contact_sheet:
     input:
         corrupted=all_shards(lambda family: paths.corrupted("pool", family)),
     output:
-        svg=report(
-            paths.figure("contact_sheet", "svg"),
+        svg=paths.figure("contact_sheet", "svg"),
+        png=report(
+            paths.figure("contact_sheet", "png"),
             caption="../resources/report/contact_sheet.rst",
             category="Corruptions",
         ),
-        png=paths.figure("contact_sheet", "png"),
     log:
         "logs/contact_sheet/contact_sheet.log",
     benchmark:

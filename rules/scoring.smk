@@ -24,24 +24,24 @@ rule score:
 # A voter's bench scores are rows of its pool scores; nothing is computed again.
 rule cut_bench:
     input:
-        scores=paths.scores("{voter}", "pool", "{family}"),
+        scores=all_shards(lambda family: paths.scores("{voter}", "pool", family)),
         selection=paths.selection("bench.parquet"),
     output:
-        paths.scores("{voter}", "bench", "{family}"),
+        scores=all_shards(lambda family: paths.scores("{voter}", "bench", family)),
     log:
-        "logs/cut_bench/{voter}/{family}.log",
+        "logs/cut_bench/{voter}.log",
     benchmark:
-        "results/benchmarks/cut_bench/{voter}/{family}.tsv"
+        "results/benchmarks/cut_bench/{voter}.tsv"
     conda:
         "../envs/vlmdx.yaml"
     resources:
-        mem_mb=2000,
+        mem_mb=4000,
         runtime=10,
     params:
         digest=digest("cut_bench", {}, ["pyarrow"]),
         settings={},
     message:
-        "Cutting the bench scores of voter {wildcards.voter} from its pool scores: {wildcards.family}"
+        "Cutting the bench scores of voter {wildcards.voter} from its pool scores"
     script:
         "../workflow/scripts/cut_bench.py"
 

@@ -6,7 +6,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 from PIL import Image
-
 from vlmdx.datasets.driver import Imported, import_items
 from vlmdx.datasets.spill import Spill
 from vlmdx.schema.tables import IMAGES
@@ -56,9 +55,7 @@ def run(tmp_path):
     def import_(importer: str, options: dict, *, seed: int = 0, max_pixels: int = 10**7, threads: int = 1) -> Imported:
         spills.append(Spill(IMAGES, tmp_path / "spill"))
         texts = {key: str(value) if isinstance(value, Path) else value for key, value in options.items()}
-        found = import_items(
-            "t", importer, texts, seed=seed, max_pixels=max_pixels, spill=spills[-1], threads=threads
-        )
+        found = import_items("t", importer, texts, seed=seed, max_pixels=max_pixels, spill=spills[-1], threads=threads)
         assert found.summary.read == len(found.items) + len(found.rejected) + found.summary.undrawn
         assert set(found.images["image_id"].to_pylist()) == set(found.items["image_id"].to_pylist())
         return found

@@ -1,7 +1,6 @@
 """Boxes in the frame of the stored image."""
 
 import pytest
-
 from vlmdx.datasets.boxes import fit_boxes
 from vlmdx.datasets.records import Box, RowError, make_box
 
@@ -43,7 +42,9 @@ def test_d03_shrunk_file_rescales_per_axis():
     assert xywh(fit_boxes((box(1, 1, 1, 1),), (250, 188), (500, 375)))[0] == pytest.approx((2, 375 / 188, 2, 375 / 188))
 
 
-@pytest.mark.parametrize(("size", "words"), [((375, 500), "turned"), ((188, 250), "turned"), ((500, 400), "not the same")])
+@pytest.mark.parametrize(
+    ("size", "words"), [((375, 500), "turned"), ((188, 250), "turned"), ((500, 400), "not the same")]
+)
 def test_d03_another_aspect_is_set_aside(size, words):
     with pytest.raises(RowError, match=rf"500 x 375 px.*{words}"):
         fit_boxes((box(1, 1, 5, 5),), (500, 375), size)

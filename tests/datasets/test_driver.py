@@ -1,7 +1,8 @@
 """The driver: settings, accounting, ids, decoding once."""
 
+import numpy as np
 import pytest
-
+from PIL import Image
 from vlmdx.datasets import driver
 from vlmdx.datasets.records import DatasetError
 from vlmdx.images import from_png, pixel_sha256
@@ -48,16 +49,15 @@ def test_each_image_is_decoded_once(run, lines, picture, monkeypatch):
 
 
 def test_tables_fit_their_contracts_and_hold_the_pixels(run, lines, picture, tmp_path):
-    from PIL import Image
-
     path = picture("a.png", 31, 17)
     found = run("jsonl", {"file": lines(*[row(id=i) for i in range(5000)], row("no.png"))})
-    for name, table, contract in (("items", found.items, ITEMS), ("images", found.images, IMAGES), ("rejected", found.rejected, REJECTED)):
-        write_table(tmp_path / f"{name}.parquet", table, contract, {})
+    tables = {ITEMS: found.items, IMAGES: found.images, REJECTED: found.rejected}
+    for contract, table in tables.items():
+        write_table(tmp_path / f"{contract.name}.parquet", table, contract, {})
     [image] = read_table(tmp_path / "images.parquet", IMAGES).to_pylist()
     pixels = from_png(image["image"]["bytes"])
     assert (image["width"], image["height"], image["mode"], image["orientation"]) == (31, 17, "RGB", 1)
-    assert image["sha256"] == pixel_sha256(pixels) and (pixels == __import__("numpy").asarray(Image.open(path))).all()
+    assert image["sha256"] == pixel_sha256(pixels) and (pixels == np.asarray(Image.open(path))).all()
     assert len(read_table(tmp_path / "items.parquet", ITEMS)) == 5000
     assert len(read_table(tmp_path / "rejected.parquet", REJECTED)) == 1
 
@@ -68,14 +68,15 @@ def test_d04_summary_prints_counts_reasons_and_a_checksum_of_the_split(run, line
     found = run("jsonl", {"file": lines(*rows)})
     head, *told = found.summary.lines("t")
     assert head.startswith("t: 5 rows = 2 items on 1 images + 3 set aside; checksum ")
-    assert told[0] == "  2 x image … does not exist in t/; add it" or "2 x image" in told[0]
+    assert told[0].startswith("  2 x image … does not exist") and len(told) == 2
     changed = run("jsonl", {"file": lines(*rows[:1], row(question="Why not?"), *rows[2:])})
     assert changed.summary.checksum != found.summary.checksum
     assert run("jsonl", {"file": lines(*rows)}).summary.checksum == found.summary.checksum
 
 
 def test_image_of_set_aside_items_is_not_kept(run, lines, picture):
-    picture("a.png"), picture("b.png")
+    picture("a.png")
+    picture("b.png")
     outside = [{"name": "cat", "x": 900, "y": 0, "w": 5, "h": 5}]
     found = run("jsonl", {"file": lines(row(), row("b.png", objects=outside))})
     assert found.images["image_id"].to_pylist() == ["t:a.png"]

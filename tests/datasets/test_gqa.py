@@ -4,7 +4,6 @@ import json
 from collections import Counter
 
 import pytest
-
 from vlmdx.datasets.records import DatasetError
 
 COLORS = ("red", "green", "blue", "yellow", "white", "black", "pink", "brown")
@@ -31,9 +30,9 @@ def world(tmp_path, picture):
     """Write questions, graphs and one image per graph; return the importer's settings."""
 
     def write(questions: dict, graphs: dict, **sizes) -> dict:
-        for image in {row.get("imageId") for row in questions.values() if isinstance(row, dict)}:
-            if isinstance(image, str):
-                picture(f"images/{image}.jpg", *sizes.get(image, (64, 48)))
+        named = [row.get("imageId") for row in questions.values() if isinstance(row, dict)]
+        for image in {name for name in named if isinstance(name, str)}:
+            picture(f"images/{image}.jpg", *sizes.get(image, (64, 48)))
         for name, content in (("questions", questions), ("scene_graphs", graphs)):
             (tmp_path / f"{name}.json").write_text(json.dumps(content))
         return {k: tmp_path / f"{k}.json" for k in ("questions", "scene_graphs")} | {"images": tmp_path / "images"}

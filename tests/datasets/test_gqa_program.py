@@ -1,7 +1,6 @@
 """The operation rule and the argument grammar, on arguments as GQA publishes them."""
 
 import pytest
-
 from vlmdx.datasets.gqa_program import alternatives, checked, operation, split_argument
 from vlmdx.datasets.records import RowError
 
@@ -12,8 +11,8 @@ def program(*steps: str) -> list[dict]:
     for place, text in enumerate(steps):
         name, argument = text.split(":", 1)
         two = name.split()[0] in ("and", "or", "same")
-        before = [place - 2, place - 1] if two else [place - 1]
-        built.append({"operation": name, "dependencies": before if place and name != "select" else [], "argument": argument.strip()})
+        before = [] if name == "select" else [place - 2, place - 1] if two else [place - 1]
+        built.append({"operation": name, "dependencies": before, "argument": argument.strip()})
     return checked(built)
 
 

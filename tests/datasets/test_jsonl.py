@@ -1,6 +1,7 @@
 """The generic JSON lines importer: every kind of bad row is one rejected row, the good ones go on."""
 
 import json
+import re
 
 import pytest
 from PIL import Image
@@ -12,12 +13,14 @@ def row(**changes) -> dict:
 
 
 def test_a_full_row(run, lines, picture):
-    picture("sub/a b'c \"d\" é {1}.jpg")
+    picture('sub/a b\'c "d" é {1}.jpg')
     program = [{"operation": "select", "dependencies": [], "argument": "cat (7)"}]
-    objects = [{"name": "cat", "x": 60, "y": 1, "w": 20, "h": 4.5}, {"object_id": "z", "name": "owl", "x": 0, "y": 0, "w": 1, "h": 1}]
-    path = lines(
-        row(image="sub/a b'c \"d\" é {1}.jpg", id=7, category="pets", operation="verify", program=program, objects=objects)
-    )
+    objects = [
+        {"name": "cat", "x": 60, "y": 1, "w": 20, "h": 4.5},
+        {"object_id": "z", "name": "owl", "x": 0, "y": 0, "w": 1, "h": 1},
+    ]
+    more = {"category": "pets", "operation": "verify", "program": program, "objects": objects}
+    path = lines(row(image='sub/a b\'c "d" é {1}.jpg', id=7, **more))
     found = run("jsonl", {"file": path}).items.to_pylist()
     assert found == [
         {
@@ -100,9 +103,8 @@ def test_i04_ten_rows_with_five_broken_files(run, lines, picture, reasons, tmp_p
     found = run("jsonl", {"file": lines(*[row(image=f"{name}.jpg") for name in names])})
     assert (len(found.items), len(found.images), len(found.rejected)) == (5, 2, 5)
     told = reasons(found)
-    for line, word in {2: "trunc.jpg: .*truncated", 4: "empty", 5: "web page", 7: "regular file", 9: "does not exist"}.items():
-        import re
-
+    words = {2: "trunc.jpg: .*truncated", 4: "empty", 5: "web page", 7: "regular file", 9: "does not exist"}
+    for line, word in words.items():
         assert re.search(word, told[f"t:line-{line}"])
 
 

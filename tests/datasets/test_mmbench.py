@@ -38,13 +38,15 @@ def test_m12_references_bom_quotes_and_giant_cells(tsv, run, reasons):
     assert len(giant) > 200_000
     odd = 'two\nlines, "quotes"\tand O\'Neil'
     path = tsv(
-        line(8, "241", question=odd, hint="Look."), line(241, giant), line(1000241, "241"), line(7, "999"), line(9, "8"),
-        line(10, "x" * 100),
+        line(8, "241", question=odd, hint="Look."), line(241, giant), line(1000241, "241"),
+        line(7, "999"), line(9, "8"), line(10, "x" * 100),
     )  # fmt: skip
     found = run("mmbench", {"file": path})
     rows = found.items.to_pylist()
     assert [(r["item_id"], r["image_id"]) for r in rows] == [("t:8", "t:241"), ("t:241", "t:241")]
-    assert rows[0]["question"] == f"Look.\n{odd}" and rows[0]["options"] == ["a1", "b1", "c1"] and rows[0]["answer"] == 1
+    assert (
+        rows[0]["question"] == f"Look.\n{odd}" and rows[0]["options"] == ["a1", "b1", "c1"] and rows[0]["answer"] == 1
+    )
     assert found.images["width"].to_pylist() == [400]
     told = reasons(found)
     assert told["t:1000241"] == "circular copy of 241"
@@ -82,4 +84,9 @@ def test_real_english_sample_with_circular_copies(data, run):
 def test_real_chinese_sample(data, run):
     found = run("mmbench", {"file": data / "mmbench" / "mmbench-cn.tsv"})
     assert (len(found.items), len(found.rejected)) == (20, 0)
-    assert next(r for r in found.items.to_pylist() if r["item_id"] == "t:672")["options"] == ["六辆", "五辆", "七辆", "八辆"]
+    assert next(r for r in found.items.to_pylist() if r["item_id"] == "t:672")["options"] == [
+        "六辆",
+        "五辆",
+        "七辆",
+        "八辆",
+    ]

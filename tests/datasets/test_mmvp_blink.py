@@ -3,7 +3,6 @@
 import json
 
 import pytest
-
 from vlmdx.datasets.mmvp import split_options
 from vlmdx.datasets.records import DatasetError, RowError
 
@@ -41,7 +40,8 @@ def test_real_mmvp(data, run):
 def test_blink_hidden_answers_are_null(picture, lines, run):
     picture("a.png")
     base = {"idx": "v1", "image": "a.png", "question": "Is it?", "choices": ["yes", "no"], "prompt": "unused"}
-    found = run("blink", {"file": lines({**base, "answer": "(B)", "sub_task": "Spatial"}, {**base, "idx": "v2", "answer": "hidden"})})
+    rows = [{**base, "answer": "(B)", "sub_task": "Spatial"}, {**base, "idx": "v2", "answer": "hidden"}]
+    found = run("blink", {"file": lines(*rows)})
     assert found.items["answer"].to_pylist() == [1, None] and found.items["category"].to_pylist() == ["Spatial", None]
 
 

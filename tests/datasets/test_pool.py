@@ -2,7 +2,6 @@
 
 import pyarrow as pa
 import pytest
-
 from vlmdx.datasets.pool import draw_pool, gather_images
 from vlmdx.datasets.records import DatasetError
 from vlmdx.datasets.spill import Spill
@@ -12,8 +11,9 @@ from vlmdx.schema.tables import IMAGES, ITEMS
 
 def items(name: str, count: int, without_gold: int = 0) -> pa.Table:
     rows = [
-        {"item_id": f"{name}:{i}", "dataset": name, "image_id": f"{name}:i{i // 2}", "question": "?", "options": ["a", "b"],
-         "answer": None if i < without_gold else 0, "category": None, "operation": None, "program": None, "objects": None}
+        {"item_id": f"{name}:{i}", "dataset": name, "image_id": f"{name}:i{i // 2}", "question": "?",
+         "options": ["a", "b"], "answer": None if i < without_gold else 0, "category": None, "operation": None,
+         "program": None, "objects": None}
         for i in range(count)
     ]  # fmt: skip
     return pa.Table.from_pylist(rows, schema=ITEMS.schema)
@@ -73,6 +73,6 @@ def test_images_of_the_drawn_items_only(tmp_path):
     with Spill(IMAGES, tmp_path) as spill:
         found = gather_images(paths, pool.items, spill)
         assert sorted(found["image_id"].to_pylist()) == sorted(set(pool.items["image_id"].to_pylist()))
-    with Spill(IMAGES, tmp_path) as spill, pytest.raises(ContractError, match="are in no images.parquet"):
+    with Spill(IMAGES, tmp_path) as spill, pytest.raises(ContractError, match=r"are in no images\.parquet"):
         gather_images(paths[:1], pool.items, spill)
     assert [p.name for p in tmp_path.iterdir() if p.is_file()] == []  # no temporary file is left

@@ -1,9 +1,6 @@
 """Reading of rows, JSON entries and paths."""
 
-import os
-
 import pytest
-
 from vlmdx.datasets.records import DatasetError, RowError
 from vlmdx.datasets.source import Folder, json_entries, json_lines, table_rows
 
@@ -12,12 +9,12 @@ def test_table_keeps_bom_quotes_newlines_and_giant_cells(tmp_path):
     path = tmp_path / "t.tsv"
     giant = "x" * 300_000
     path.write_bytes(
-        "\ufeffindex\ttext\n1\t\"two\nlines, \"\"quoted\"\", a\ttab and O'Neil\"\n\n2\tonly O'Neil\n3\n".encode()
+        '\ufeffindex\ttext\n1\t"two\nlines, ""quoted"", a\ttab and O\'Neil"\n\n2\tonly O\'Neil\n3\n'.encode()
         + f"4\t{giant}\n".encode()
     )
     rows = list(table_rows(path, "\t", ("index", "text")))
     assert [n for n, _ in rows] == [1, 2, 3, 4]  # the empty line is no row
-    assert rows[0][1] == {"index": "1", "text": "two\nlines, \"quoted\", a\ttab and O'Neil"}
+    assert rows[0][1] == {"index": "1", "text": 'two\nlines, "quoted", a\ttab and O\'Neil'}
     assert rows[1][1]["text"] == "only O'Neil"
     assert isinstance(rows[2][1], RowError) and "1 cells" in str(rows[2][1])
     assert rows[3][1]["text"] == giant
@@ -58,7 +55,7 @@ def test_json_entries_come_one_by_one(tmp_path):
     assert list(json_entries(path)) == []
 
 
-@pytest.mark.parametrize("text", ["", "[1]", '{"a": 1', '{"a": 1,', '{"a" 1}', '{a: 1}', '{"a": tru}', "<html>"])
+@pytest.mark.parametrize("text", ["", "[1]", '{"a": 1', '{"a": 1,', '{"a" 1}', "{a: 1}", '{"a": tru}', "<html>"])
 def test_json_entries_refuse_what_is_not_whole(tmp_path, text):
     (tmp_path / "o.json").write_text(text)
     with pytest.raises(DatasetError, match=r"o\.json"):
@@ -66,7 +63,7 @@ def test_json_entries_refuse_what_is_not_whole(tmp_path, text):
 
 
 def test_s04_odd_file_names_are_found(tmp_path):
-    name = "a b'c \"d\" é {1}.jpg"
+    name = 'a b\'c "d" é {1}.jpg'
     (tmp_path / name).write_bytes(b"x")
     assert Folder(tmp_path).file(f"./{name}") == (name, tmp_path.resolve() / name)
 
@@ -91,5 +88,5 @@ def test_paths_stay_in_the_folder(tmp_path):
 def test_folder_may_itself_be_a_link(tmp_path):
     (tmp_path / "real").mkdir()
     (tmp_path / "real" / "a.jpg").write_bytes(b"x")
-    os.symlink(tmp_path / "real", tmp_path / "link")
+    (tmp_path / "link").symlink_to(tmp_path / "real")
     assert Folder(tmp_path / "link").file("a.jpg")[1].is_file()

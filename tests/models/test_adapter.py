@@ -72,10 +72,10 @@ def test_m09_prompt_beyond_the_context_is_set_aside_not_cut(adapter):
 
 def test_m09_pixel_budget_that_the_processor_ignores_is_noticed(llava_folder, qwen_folder):
     adapter = load(str(llava_folder), device="cpu", max_pixels=70 * 70 - 1)
-    with pytest.raises(PromptError, match=r"70 x 70 = 4900 pixels.*max_pixels=4899"):
+    with pytest.raises(PromptError, match=r"makes 4900 pixels.*max_pixels=4899"):
         adapter.encode(adapter.render("dog"), picture(60, 60))
     adapter = load(str(qwen_folder), device="cpu", max_pixels=784)
-    with pytest.raises(PromptError, match="over the budget"):
+    with pytest.raises(PromptError, match="over max_pixels=784"):
         adapter.encode(adapter.render("dog"), picture(150, 10))
 
 
@@ -83,7 +83,7 @@ def test_m09_image_tokens_that_do_not_match_the_grid_are_refused(adapter):
     inputs = adapter.process(adapter.render("dog"), picture(140, 84))
     inputs["input_ids"] = inputs["input_ids"].clone()
     inputs["input_ids"][inputs["input_ids"] == adapter.image_token_id] = 0
-    with pytest.raises(PromptError, match="prompt has 0 image tokens"):
+    with pytest.raises(PromptError, match="no image tokens"):
         adapter.check_image(inputs)
 
 

@@ -1,9 +1,9 @@
 """One made-up model on disk, measured once."""
 
 import pytest
+from vlmdx.reliability import reliability_tables
 
 from tests.reliability.synthetic_scores import SETTINGS, make_items, make_scores, write_items, write_shards
-from vlmdx.reliability import reliability_tables
 
 
 @pytest.fixture(scope="session")

@@ -3,7 +3,6 @@
 from pathlib import Path
 
 import numpy as np
-
 from vlmdx.schema import write_table
 from vlmdx.schema.tables import ITEMS, SCORES
 
@@ -84,7 +83,7 @@ def make_items(count: int, seed: int = 0) -> list[dict]:
 def make_scores(
     items: list[dict], seed: int, skill: float = 1.5, families=FAMILIES, severities=SEVERITIES
 ) -> dict[str, list[dict]]:
-    """Family -> rows. A model's clean logits favour the gold option by ``skill``; damage pulls them to another image."""
+    """Family -> rows. Clean logits favour the gold option by ``skill``; damage pulls them towards another answer."""
     rng = np.random.default_rng([seed, 7])
     shards: dict[str, list[dict]] = {"clean": [], **{family: [] for family in families}}
     harm = {"photometric": 0.3, "noise": 0.5, "blur": 1.0, "weather": 0.8, "digital": 0.4}

@@ -157,7 +157,6 @@ def test_set_aside_rows_are_counted_by_reason(inputs):
     items[2]["image_id"] = "gone"
     write_table(inputs / "items.parquet", items, ITEMS)
     _, _, line = run(inputs)
-    assert "140 option rows = 24 scored + 116 set aside" in line or "scored" in line
     scored, aside = 3 * 2 * 4, (2 + 27 + 2) * 4
     assert line == (
         f"weather.parquet: {scored + aside} option rows = {scored} scored + {aside} set aside; "

@@ -5,9 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import bootstrap as scipy_bootstrap
-
-from vlmdx.stats import bootstrap_statistic, cluster_bootstrap, null_if_nan
 from vlmdx.stats import bootstrap as module
+from vlmdx.stats import bootstrap_statistic, cluster_bootstrap, null_if_nan
 
 
 def clustered(seed, clusters=40, per_cluster=5, between=1.0, within=0.5):

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from vlmdx.provenance import run_job
 from vlmdx.report.contact_sheet import draw_contact_sheet, read_tiles
 from vlmdx.report.style import render
 
@@ -13,4 +14,4 @@ def main(snakemake: Any) -> None:
 
 
 if "snakemake" in globals():
-    main(snakemake)  # noqa: F821 -- injected by Snakemake
+    run_job(main, snakemake)  # noqa: F821 -- injected by Snakemake

@@ -2,7 +2,7 @@
 
 from vlmdx.corruptions.apply import self_check
 from vlmdx.corruptions.shards import corrupt_images, write_shard
-from vlmdx.provenance import footer
+from vlmdx.provenance import footer, run_job
 
 
 def main(snakemake):
@@ -21,4 +21,4 @@ def main(snakemake):
 
 
 if "snakemake" in globals():
-    main(snakemake)  # noqa: F821 -- injected by Snakemake
+    run_job(main, snakemake)  # noqa: F821 -- injected by Snakemake

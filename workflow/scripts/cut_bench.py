@@ -1,18 +1,18 @@
 """Cut a voter's bench scores out of its pool scores: the same rows, nothing computed again."""
 
-from vlmdx.provenance import footer
+from vlmdx.provenance import footer, run_job
 from vlmdx.schema import read_table, write_table
 from vlmdx.schema.tables import SCORES, SELECTION
 from vlmdx.selection.cut import cut
 
 
 def main(snakemake) -> None:
-    """Keep the rows of the chosen items, in the order of the pool shard."""
-    scores = read_table(snakemake.input.scores, SCORES)
+    """Keep the rows of the chosen items, shard by shard, in the order of the pool's rows."""
     selection = read_table(snakemake.input.selection, SELECTION, columns=["item_id"])
-    chosen = cut(scores, selection["item_id"].to_pylist(), snakemake.input.scores)
-    write_table(snakemake.output[0], chosen, SCORES, provenance=footer(snakemake))
+    for pool, bench in zip(snakemake.input.scores, snakemake.output.scores, strict=True):
+        chosen = cut(read_table(pool, SCORES), selection["item_id"].to_pylist(), pool)
+        write_table(bench, chosen, SCORES, provenance=footer(snakemake))
 
 
 if "snakemake" in globals():
-    main(snakemake)  # noqa: F821 -- injected by Snakemake
+    run_job(main, snakemake)  # noqa: F821 -- injected by Snakemake

@@ -7,6 +7,7 @@ from vlmdx.demo.evaluate import report
 from vlmdx.demo.figure import write_rows
 from vlmdx.demo.lessons import Prompts
 from vlmdx.demo.train import train
+from vlmdx.provenance import run_job
 
 
 def main(snakemake) -> None:
@@ -18,8 +19,13 @@ def main(snakemake) -> None:
     trained = work / model.name
     work.mkdir(parents=True, exist_ok=True)
     with open(snakemake.log[0], "a") as log:
-        curve = train(snakemake.wildcards.model, trained, prompts, seed=snakemake.params.settings["seed"],
-                      say=lambda line: print(line, file=log, flush=True))
+        curve = train(
+            snakemake.wildcards.model,
+            trained,
+            prompts,
+            seed=snakemake.params.settings["seed"],
+            say=lambda line: print(line, file=log, flush=True),
+        )
     write_rows(snakemake.output.accuracy, report(trained, prompts, seed=snakemake.params.settings["seed"]))
     write_rows(snakemake.output.curve, curve)
     shutil.rmtree(model, ignore_errors=True)
@@ -28,4 +34,4 @@ def main(snakemake) -> None:
 
 
 if "snakemake" in globals():
-    main(snakemake)  # noqa: F821  (injected by Snakemake)
+    run_job(main, snakemake)  # noqa: F821 -- injected by Snakemake

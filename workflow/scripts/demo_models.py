@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from vlmdx.demo.figure import draw_curves, table
+from vlmdx.provenance import run_job
 
 
 def main(snakemake) -> None:
@@ -13,4 +14,4 @@ def main(snakemake) -> None:
 
 
 if "snakemake" in globals():
-    main(snakemake)  # noqa: F821  (injected by Snakemake)
+    run_job(main, snakemake)  # noqa: F821 -- injected by Snakemake

@@ -4,6 +4,7 @@ from pathlib import Path
 
 from vlmdx.demo.scene import DEMO_FIRST
 from vlmdx.demo.world import write_scenes
+from vlmdx.provenance import run_job
 
 
 def main(snakemake) -> None:
@@ -18,4 +19,4 @@ def main(snakemake) -> None:
 
 
 if "snakemake" in globals():
-    main(snakemake)  # noqa: F821  (injected by Snakemake)
+    run_job(main, snakemake)  # noqa: F821 -- injected by Snakemake

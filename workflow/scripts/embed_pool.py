@@ -5,11 +5,9 @@ import os
 # Before anything of Hugging Face is imported: jobs never download, a compute node may have no internet.
 os.environ["HF_HUB_OFFLINE"] = "1"
 
-import json
-
 import numpy as np
 import torch
-from vlmdx.provenance import footer
+from vlmdx.provenance import footer, run_job
 from vlmdx.schema import read_table
 from vlmdx.schema.tables import ITEMS
 from vlmdx.selection.embed import embed_images, embed_texts, item_text
@@ -38,9 +36,9 @@ def main(snakemake) -> None:
         [item["item_id"] for item in items],
         images[np.array([row[item["image_id"]] for item in items])],
         embed_texts(texts, settings["text_encoder"], settings["text_revision"]),
-        provenance=json.dumps(footer(snakemake), sort_keys=True),
+        footer(snakemake),
     )
 
 
 if "snakemake" in globals():
-    main(snakemake)  # noqa: F821 -- injected by Snakemake
+    run_job(main, snakemake)  # noqa: F821 -- injected by Snakemake

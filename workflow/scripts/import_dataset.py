@@ -4,7 +4,7 @@ from pathlib import Path
 
 from vlmdx.datasets.driver import import_items
 from vlmdx.datasets.spill import Spill
-from vlmdx.provenance import footer
+from vlmdx.provenance import footer, run_job
 from vlmdx.schema import write_table
 from vlmdx.schema.tables import IMAGES, ITEMS, REJECTED
 
@@ -32,4 +32,4 @@ def main(snakemake) -> None:
 
 
 if "snakemake" in globals():
-    main(snakemake)  # noqa: F821 -- injected by Snakemake
+    run_job(main, snakemake)  # noqa: F821 -- injected by Snakemake

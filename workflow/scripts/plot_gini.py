@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from vlmdx.provenance import run_job
 from vlmdx.report.gini import draw_gini
 from vlmdx.report.style import render
 from vlmdx.schema import read_table
@@ -16,4 +17,4 @@ def main(snakemake: Any) -> None:
 
 
 if "snakemake" in globals():
-    main(snakemake)  # noqa: F821 -- injected by Snakemake
+    run_job(main, snakemake)  # noqa: F821 -- injected by Snakemake

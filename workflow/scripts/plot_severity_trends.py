@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from vlmdx.provenance import run_job
 from vlmdx.report.data import read_summaries
 from vlmdx.report.severities import draw_severity_trends
 from vlmdx.report.style import render
@@ -15,4 +16,4 @@ def main(snakemake: Any) -> None:
 
 
 if "snakemake" in globals():
-    main(snakemake)  # noqa: F821 -- injected by Snakemake
+    run_job(main, snakemake)  # noqa: F821 -- injected by Snakemake

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from vlmdx.datasets.pool import draw_pool, gather_images
 from vlmdx.datasets.spill import Spill
-from vlmdx.provenance import footer
+from vlmdx.provenance import footer, run_job
 from vlmdx.schema import read_table, write_table
 from vlmdx.schema.tables import IMAGES, ITEMS, REJECTED
 
@@ -25,4 +25,4 @@ def main(snakemake) -> None:
 
 
 if "snakemake" in globals():
-    main(snakemake)  # noqa: F821 -- injected by Snakemake
+    run_job(main, snakemake)  # noqa: F821 -- injected by Snakemake

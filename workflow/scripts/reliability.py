@@ -6,15 +6,14 @@ Reads the score shards of one model over one item set (``input.selection`` names
 
 from typing import Any
 
-from vlmdx.provenance import footer
-from vlmdx.reliability import POSITION, SET_ASIDE, reliability_tables
+from vlmdx.provenance import footer, run_job
+from vlmdx.reliability import reliability_tables
 from vlmdx.schema import write_table
-from vlmdx.schema.tables import CELLS, SUMMARY, TRAJECTORIES
+from vlmdx.schema.tables import CELLS, POSITION, SET_ASIDE, SUMMARY, TRAJECTORIES
 
 
 def main(snakemake: Any) -> None:
     """Write the five tables of ``snakemake.wildcards.model``."""
-    items = snakemake.input.questions
     tables = reliability_tables(
         snakemake.wildcards.model,
         list(snakemake.input.scores),
@@ -31,4 +30,4 @@ def main(snakemake: Any) -> None:
 
 
 if "snakemake" in globals():
-    main(snakemake)  # noqa: F821 -- injected by Snakemake
+    run_job(main, snakemake)  # noqa: F821 -- injected by Snakemake

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import torch
 from vlmdx.models.load import load
-from vlmdx.provenance import footer
+from vlmdx.provenance import footer, run_job
 from vlmdx.scoring.shard import score_shard
 
 MODEL_KEYS = ("source", "revision", "family", "dtype", "device", "attention", "max_pixels", "trust_remote_code")
@@ -37,4 +37,4 @@ def main(snakemake) -> None:
 
 
 if "snakemake" in globals():
-    main(snakemake)  # noqa: F821 -- injected by Snakemake
+    run_job(main, snakemake)  # noqa: F821 -- injected by Snakemake

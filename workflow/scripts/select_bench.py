@@ -3,7 +3,7 @@
 import sys
 from pathlib import Path
 
-from vlmdx.provenance import footer
+from vlmdx.provenance import footer, run_job
 from vlmdx.schema import atomic, read_table, write_table
 from vlmdx.schema.tables import GINI, ITEMS, SELECTION
 from vlmdx.selection.embeddings import read_embeddings
@@ -39,4 +39,4 @@ def main(snakemake) -> None:
 
 
 if "snakemake" in globals():
-    main(snakemake)  # noqa: F821 -- injected by Snakemake
+    run_job(main, snakemake)  # noqa: F821 -- injected by Snakemake

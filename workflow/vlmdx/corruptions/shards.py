@@ -29,6 +29,7 @@ from vlmdx.schema.io import FOOTER_KEY, ContractError, atomic, check
 from vlmdx.schema.tables import CORRUPTED, IMAGES, Table
 
 ROW_GROUP_BYTES = 64 << 20
+WORTH_A_WORKER = 400  # versions: a process imports for about two seconds before its first picture
 
 
 def corrupt_images(
@@ -50,7 +51,7 @@ def corrupt_images(
         severities: 1 to 5, each once.
         seed: the study's seed.
         reference_side: longest side in pixels at which images are corrupted and shown.
-        workers: processes; 1 works in this one.
+        workers: processes at most; a small shard is made by this one alone.
 
     Yields:
         Dicts with the columns of CORRUPTED.
@@ -67,7 +68,7 @@ def corrupt_images(
     with tqdm(total=count, desc=f"corrupt: {len(cells) or 1} version(s) per image", unit="image") as bar:
         jobs = ((image, cells, seed, reference_side) for image in source)
         # closed here and now when the reader stops early, so that no process is left behind
-        with closing(_map(jobs, workers)) as results:
+        with closing(_map(jobs, min(workers, 1 + count * len(cells) // WORTH_A_WORKER))) as results:
             for rows, spent in results:
                 yield from rows
                 for name, duration in spent.items():

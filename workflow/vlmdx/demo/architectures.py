@@ -92,7 +92,7 @@ def _llava():
         {"bos_token": "<s>", "eos_token": "</s>", "pad_token": "<pad>"}, ["<image>"], LLAVA_TEMPLATE,
     )
     vision = CLIPVisionConfig(
-        hidden_size=96, intermediate_size=256, num_hidden_layers=4, num_attention_heads=3, image_size=CANVAS,
+        hidden_size=96, intermediate_size=256, num_hidden_layers=4, num_attention_heads=4, image_size=CANVAS,
         patch_size=patch, projection_dim=128,
     )
     text = LlamaConfig(
@@ -116,22 +116,53 @@ def _llava():
     return model, processor
 
 
-def _start_with_neighbours(tower) -> None:
-    """Start CLIP's attention at near and similar patches: 2-D sines as position table, equal query and key weights.
+# Where the four heads of each layer of the LLaVA tower look at the start, as (columns, rows) from the patch itself
+OFFSETS = (
+    ((-1, 0), (1, 0), (0, -1), (0, 1)),
+    ((-1, -1), (1, -1), (-1, 1), (1, 1)),
+    ((-1, 0), (1, 0), (0, -1), (0, 1)),
+    ((-1, -1), (1, -1), (-1, 1), (1, 1)),
+)
 
-    From CLIP's own start the tower named shapes at chance for 500 steps. The idea is that of mimetic initialisation
-    (Trockman & Kolter, arXiv 2305.09828): query times key close to the identity makes a patch look at its like.
+
+def _start_with_neighbours(tower) -> None:
+    """Start CLIP's attention as a convolution: each head looks at one neighbour of the patch.
+
+    From CLIP's own start the tower named shapes hardly above chance for hundreds of steps (it has no relative positions and
+    has to find its neighbours first). The position table starts as 2-D sines; queries and keys start as those sines, turned
+    by the head's offset, so that the score peaks at that neighbour. Everything is trained from there on.
     """
     inner = getattr(tower, "vision_model", tower)
     table = inner.embeddings.position_embedding.weight
     side, width = int((table.shape[0] - 1) ** 0.5), table.shape[1]
     waves = width // 4  # sine and cosine of each axis
-    turns = torch.arange(side)[:, None] / 10 ** (torch.arange(waves) / waves)  # wavelengths of 6 to 60 patches
+    rates = 2.2 * 0.16 ** (torch.arange(waves) / (waves - 1))  # radians per patch: 2.2 (sharp) to 0.35 (one turn in 18)
+    turns = torch.arange(side)[:, None] * rates
     line = torch.cat([turns.sin(), turns.cos()], 1)  # (side, width / 2)
-    grid = torch.cat([line[:, None].expand(-1, side, -1), line[None].expand(side, -1, -1)], -1)
+    grid = torch.cat([line[None].expand(side, -1, -1), line[:, None].expand(-1, side, -1)], -1)  # columns, then rows
     with torch.no_grad():
-        table[1:] = 0.2 * grid.reshape(side * side, width)
-        for layer in inner.encoder.layers:
-            query = layer.self_attn.q_proj.weight
-            query.normal_(std=0.1)  # a patch's score with itself is then about 5, with an unlike one about 0 +- 1
-            layer.self_attn.k_proj.weight.copy_(query)
+        table[1:] = 0.3 * grid.reshape(side * side, width)
+        for layer, offsets in zip(inner.encoder.layers, OFFSETS):
+            for module in layer.modules():
+                if isinstance(module, torch.nn.Linear):
+                    module.weight.normal_(std=0.04)
+            for head, offset in enumerate(offsets):
+                _look_at(layer.self_attn, head, offset, rates)
+
+
+def _look_at(attention, head: int, offset: tuple[int, int], rates: torch.Tensor) -> None:
+    """Turn one head to the neighbour at ``offset``; its score is the sum of cos(rate * distance from that neighbour)."""
+    size, waves, gain = attention.head_dim, len(rates), 2.7
+    used = torch.linspace(0, waves - 1, size // 4).round().long()  # waves of one axis that fit into the head
+    row = head * size
+    for axis, step in enumerate(offset):
+        for wave in used.tolist():
+            sine, cosine = axis * 2 * waves + wave, axis * 2 * waves + waves + wave
+            turn = rates[wave] * step
+            attention.q_proj.weight[row, sine] += gain
+            attention.q_proj.weight[row + 1, cosine] += gain
+            attention.k_proj.weight[row, sine] += gain * turn.cos()
+            attention.k_proj.weight[row, cosine] -= gain * turn.sin()
+            attention.k_proj.weight[row + 1, sine] += gain * turn.sin()
+            attention.k_proj.weight[row + 1, cosine] += gain * turn.cos()
+            row += 2

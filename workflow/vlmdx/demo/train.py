@@ -53,10 +53,11 @@ class Progress:
 def default_stages(name: str) -> tuple[Stage, ...]:
     """The shipped recipe; LLaVA's tower, without rotary positions, takes longer to see shapes."""
     return (
-        Stage("see", 800 if name == "qwen-demo" else 1500, 32, Mix(), dense=1.0, lr=2e-3, horizon=1500),
+        Stage("see", 800 if name == "qwen-demo" else 1200, 32, Mix(), dense=1.0, lr=2e-3, horizon=1500),
         Stage("pair", 300, 24, Mix(pair=8), floor=0.3),
-        Stage("say", 300, 24, Mix(pair=2, text=3, find=3), lr=1.5e-3, floor=0.7),
-        Stage("ask", 2000, 24, Mix(pair=1, text=2, letter=4, find=1), lr=1.5e-3),
+        Stage("say", 100, 24, Mix(pair=2, text=3, find=3), lr=1.5e-3, floor=0.7, horizon=300),
+        Stage("ask", 6000, 12, Mix(pair=1, text=2, letter=4, find=1), lr=1e-3, floor=1.0),
+        Stage("settle", 600, 12, Mix(pair=1, text=2, letter=5), lr=1e-3),
     )
 
 

@@ -9,7 +9,7 @@ reused between images (waybarrios/vllm-mlx#718), and within a batch each image p
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import torch
 from PIL import Image
@@ -52,6 +52,7 @@ class Adapter:
     source: str
     max_pixels: int | None = None
     padding_side: Literal["left", "right"] = "right"
+    has_grid: ClassVar[bool] = True  # the image tokens are one span in raster order over one grid
     _encoded: dict[tuple[str, tuple[int, int]], Tensor] = field(default_factory=dict, repr=False)
 
     @staticmethod
@@ -153,15 +154,16 @@ class Adapter:
         Raises:
             PromptError: they differ; silently shifted image tokens would be read as another image.
         """
-        (rows, columns), (tokens,) = self.image_grids(inputs)[0], self.image_tokens(inputs["input_ids"])
-        if rows * columns != tokens or not tokens:
-            raise PromptError(f"prompt has {tokens} image tokens, the image gives {rows} x {columns} cells")
-        height, width = self.produced_size(inputs)
-        if self.max_pixels is not None and height * width > self.max_pixels:
-            raise PromptError(
-                f"the processor made {width} x {height} = {width * height} pixels of the image, over the budget "
-                f"max_pixels={self.max_pixels}"
-            )
+        (tokens,) = self.image_tokens(inputs["input_ids"])
+        if not tokens:
+            raise PromptError("the prompt has no image tokens")
+        if self.has_grid:
+            rows, columns = self.image_grids(inputs)[0]
+            if rows * columns != tokens:
+                raise PromptError(f"the prompt has {tokens} image tokens, the image gives {rows} x {columns} cells")
+        produced = self.produced_pixels(inputs)
+        if self.max_pixels is not None and produced > self.max_pixels:
+            raise PromptError(f"the processor makes {produced} pixels of the image, over max_pixels={self.max_pixels}")
 
     def _has_bos(self, prompt: str) -> bool:
         """The template wrote the BOS: the tokenizer must not add another (meta-llama/llama-cookbook#933)."""
@@ -192,15 +194,20 @@ class Adapter:
 
     def image_grids(self, inputs: dict[str, Tensor]) -> list[Grid]:
         """Rows and columns of image tokens of each image in ``inputs``."""
-        raise NotImplementedError
+        raise NotImplementedError(f"{self.source}: this family cuts images into tiles; it has no single token grid")
 
-    def produced_size(self, inputs: dict[str, Tensor]) -> tuple[int, int]:
-        """Height and width in pixels of the first image in ``inputs`` as the vision tower sees it."""
-        raise NotImplementedError
+    def produced_pixels(self, inputs: dict[str, Tensor]) -> int:
+        """Pixels of the one image in ``inputs`` as the vision tower sees them, all tiles together."""
+        return inputs["pixel_values"].numel() // 3
 
     def box_in_grid(self, box: Box, image_size: tuple[int, int], grid: Grid) -> Box:
-        """``box`` (x, y, w, h in pixels of an image of ``image_size`` = width, height), in units of grid cells."""
-        raise NotImplementedError
+        """``box`` (x, y, w, h in pixels of an image of ``image_size`` = width, height), in units of grid cells.
+
+        The default is right where the whole image is resized onto the whole grid, each side by its own factor.
+        """
+        x, y, w, h = box
+        (width, height), (rows, columns) = image_size, grid
+        return x * columns / width, y * rows / height, w * columns / width, h * rows / height
 
     def box_tokens(self, box: Box, image_size: tuple[int, int], grid: Grid, rule: Rule = "any") -> list[int]:
         """Image tokens (raster order, from 0) that ``box`` covers; none if it lies where the model does not look."""
@@ -220,7 +227,10 @@ class Adapter:
 
     def pixels(self, images: Sequence[Image.Image]) -> dict[str, Tensor]:
         """What the processor makes of the images' pixels, on the model's device."""
-        return dict(self.processor.image_processor(images=list(images), return_tensors="pt").to(self.model.device))
+        # One list per image: some processors treat a flat list as the images of one prompt, and shrink them.
+        settings = getattr(self.processor, "images_kwargs", {})
+        made = self.processor.image_processor(images=[[image] for image in images], return_tensors="pt", **settings)
+        return dict(made.to(self.model.device))
 
     def vision_inputs(self, images: Sequence[Image.Image], which: Sequence[int]) -> dict[str, Any]:
         """Vision side of a batch: each image passes the vision tower once and serves every row that shows it."""
@@ -229,7 +239,8 @@ class Adapter:
     def shared_features(self, pixels: dict[str, Tensor], which: Sequence[int]) -> dict[str, Any]:
         """Features of the distinct images in ``pixels``, laid out for the rows that show images ``which``."""
         output = self.model.get_image_features(**pixels)
-        output.pooler_output = [output.pooler_output[i] for i in which]
+        pooled = output.pooler_output
+        output.pooler_output = pooled[list(which)] if isinstance(pooled, Tensor) else [pooled[i] for i in which]
         return {"mm_encoder_outputs": {"image": output}}
 
     def text_inputs(self, rows: Sequence[Row]) -> dict[str, Tensor]:

@@ -4,7 +4,15 @@
 FAMILIES = {
     "qwen2_vl": "vlmdx.models.qwen2_5_vl",
     "qwen2_5_vl": "vlmdx.models.qwen2_5_vl",
+    "qwen3_vl": "vlmdx.models.qwen3_vl",
     "llava": "vlmdx.models.llava",
+    "llava_next": "vlmdx.models.llava_next",
+    "llava_onevision": "vlmdx.models.llava_next",
+    "internvl": "vlmdx.models.internvl",
+    "idefics3": "vlmdx.models.idefics3",
+    "smolvlm": "vlmdx.models.idefics3",
+    "gemma3": "vlmdx.models.gemma3",
+    "paligemma": "vlmdx.models.paligemma",
 }
 
 

@@ -10,13 +10,9 @@ class Adapter(adapter.Adapter):
     """LLaVA family."""
 
     def image_grids(self, inputs: dict[str, Tensor]) -> list[Grid]:
-        height, width = self.produced_size(inputs)
+        count, _, height, width = inputs["pixel_values"].shape
         patch = self.model.config.vision_config.patch_size
-        return [(height // patch, width // patch)] * len(inputs["pixel_values"])
-
-    def produced_size(self, inputs: dict[str, Tensor]) -> tuple[int, int]:
-        height, width = inputs["pixel_values"].shape[-2:]
-        return height, width
+        return [(height // patch, width // patch)] * count
 
     def box_in_grid(self, box: Box, image_size: tuple[int, int], grid: Grid) -> Box:
         # Shorter side to size["shortest_edge"], then the centre is cut out: what lies outside has no token.

@@ -10,7 +10,7 @@ from PIL import Image
 from torch import Tensor
 
 from vlmdx.models import adapter
-from vlmdx.models.geometry import Box, Grid
+from vlmdx.models.geometry import Grid
 
 
 class Adapter(adapter.Adapter):
@@ -28,16 +28,8 @@ class Adapter(adapter.Adapter):
         merge = self.processor.image_processor.merge_size
         return [(height // merge, width // merge) for _, height, width in inputs["image_grid_thw"].tolist()]
 
-    def produced_size(self, inputs: dict[str, Tensor]) -> tuple[int, int]:
-        patch = self.processor.image_processor.patch_size
-        _, height, width = inputs["image_grid_thw"][0].tolist()
-        return height * patch, width * patch
-
-    def box_in_grid(self, box: Box, image_size: tuple[int, int], grid: Grid) -> Box:
-        # The whole image is resized onto the whole grid, each side by its own factor.
-        x, y, w, h = box
-        (width, height), (rows, columns) = image_size, grid
-        return x * columns / width, y * rows / height, w * columns / width, h * rows / height
+    def produced_pixels(self, inputs: dict[str, Tensor]) -> int:
+        return int(inputs["image_grid_thw"][0].prod()) * self.processor.image_processor.patch_size**2
 
     def vision_inputs(self, images: Sequence[Image.Image], which: Sequence[int]) -> dict[str, Any]:
         pixels = self.pixels(images)

@@ -5,10 +5,9 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from vlmdx.reliability.contracts import POSITION
 from vlmdx.reliability.database import check_files, connect, records, run
 from vlmdx.schema import ContractError, atomic
-from vlmdx.schema.tables import SUMMARY
+from vlmdx.schema.tables import POSITION, SUMMARY
 
 # Readers rely on this order: what was measured, the score and where it comes from, calibration, then the rest.
 SOURCES = ("destructive", "corrective")
@@ -25,7 +24,7 @@ DETAIL = (
     *("contribution_cc", "contribution_cw", "contribution_wc", "contribution_ww"),
     *("silent_degradation_ras", "lucky_gain_ras"),
 )
-COUNTED = ("images", "cells")
+COUNTED = ("images", "cells", "cells_set_aside")
 REASONS = tuple(
     f"set_aside_{code}" for code in ("no_gold", "clean_missing", "clean_not_scored", "missing", "not_scored")
 )

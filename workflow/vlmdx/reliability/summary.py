@@ -63,6 +63,7 @@ COUNTS = (
     "images",
     "cells",
     "set_aside",
+    "cells_set_aside",
     "set_aside_no_gold",
     "set_aside_clean_missing",
     "set_aside_clean_not_scored",
@@ -97,9 +98,16 @@ def summarise(
     run(connection, "sums", "counts")
     counts = records(connection, "SELECT * FROM counts")
     rows = [
-        _row(model, (row["scope"], row["level"]), name, row[name], n=row["set_aside" if "aside" in name else "cells"])
+        _row(
+            model,
+            (row["scope"], row["level"]),
+            name,
+            row[name],
+            n=row["cells_set_aside" if "aside" in name else "cells"],
+        )
         for row in counts
         for name in COUNTS
+        for base in ["cells_set_aside" if "aside" in name else "cells"]
         if row[name] is not None
     ]
     draws: dict[str, Any] = {"replicates": bootstrap, "confidence": confidence, "seed": seed}
@@ -135,7 +143,11 @@ def _per_image(
 
 
 def _calibration(connection, model: str, scopes: list[Scope], images: pa.ChunkedArray, bins: int, draws: dict) -> Rows:
-    """Expected calibration errors: sum over bins of |sum (correct - confidence)|, over the number of cells."""
+    """Expected calibration errors: sum over bins of |sum (correct - confidence)|, over the number of cells.
+
+    Resampling adds noise to every bin and the absolute value turns noise into error, so the interval leans upwards,
+    the more the fewer images there are; it tells the spread, and is no test of perfect calibration.
+    """
     keys = [(scope, metric) for scope in scopes for metric in CALIBRATION_METRICS]
     index = {key: number for number, key in enumerate(keys)}
     place = {image: number for number, image in enumerate(images.to_pylist())}

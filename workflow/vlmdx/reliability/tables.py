@@ -6,11 +6,10 @@ from dataclasses import dataclass
 import duckdb
 import pyarrow as pa
 
-from vlmdx.reliability.contracts import POSITION, SET_ASIDE
 from vlmdx.reliability.database import check_files, connect, records, run, to_contract
 from vlmdx.reliability.summary import summarise
 from vlmdx.schema import ContractError
-from vlmdx.schema.tables import CELLS, ITEMS, SCORES, SELECTION, SUMMARY, TRAJECTORIES
+from vlmdx.schema.tables import CELLS, ITEMS, POSITION, SCORES, SELECTION, SET_ASIDE, SUMMARY, TRAJECTORIES
 
 
 @dataclass(frozen=True)

@@ -77,7 +77,9 @@ def draw_contact_sheet(image_id: str, tiles: Tiles) -> Figure:
             axes[row, 0].text(
                 -0.08, 0.5, label, transform=axes[row, 0].transAxes, ha="right", va="center", fontsize=8, rotation=0
             )
-    figure.suptitle(f"{image_id}  (PSNR in dB / SSIM against the clean image)", fontsize=9, y=1.0, va="bottom", parse_math=False)
+    figure.suptitle(
+        f"{image_id}  (PSNR in dB / SSIM against the clean image)", fontsize=9, y=1.0, va="bottom", parse_math=False
+    )
     return figure
 
 

@@ -2,7 +2,8 @@
 
 import json
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -12,6 +13,7 @@ from safetensors.numpy import save_file
 
 from vlmdx.images import from_png
 from vlmdx.schema import ContractError, atomic, read_table
+from vlmdx.schema.io import FOOTER_KEY
 from vlmdx.schema.names import CLEAN
 from vlmdx.schema.tables import CORRUPTED
 
@@ -38,17 +40,23 @@ def clean_images(path: str | os.PathLike, wanted: Sequence[str]) -> Iterator[tup
 
 
 def write_embeddings(
-    path: str | os.PathLike, item_ids: Sequence[str], image: np.ndarray, text: np.ndarray, **metadata: str
+    path: str | os.PathLike,
+    item_ids: Sequence[str],
+    image: np.ndarray,
+    text: np.ndarray,
+    provenance: Mapping[str, Any] | None = None,
 ) -> None:
     """Write ``image`` [n, d] and ``text`` [n, d'], float32, as safetensors.
 
-    Its metadata holds ``item_id``, the n ids as a JSON list, and whatever text is given in ``metadata``.
+    The metadata has one entry, ``vlmdx``: JSON of ``item_id``, the n ids, and ``provenance``. One entry, because
+    safetensors writes several in a random order, and equal embeddings should be equal files.
     """
     if not len(item_ids) == len(image) == len(text):
         raise ValueError(f"{path}: {len(item_ids)} items, {len(image)} image and {len(text)} text embeddings")
     tensors = {"image": np.ascontiguousarray(image, np.float32), "text": np.ascontiguousarray(text, np.float32)}
+    record = json.dumps({"item_id": list(item_ids), "provenance": provenance or {}}, sort_keys=True)
     with atomic(path) as temporary:
-        save_file(tensors, temporary, metadata={**metadata, "item_id": json.dumps(list(item_ids))})
+        save_file(tensors, temporary, metadata={FOOTER_KEY.decode(): record})
 
 
 def read_embeddings(path: str | os.PathLike, items: pa.Table) -> tuple[np.ndarray, np.ndarray]:
@@ -59,7 +67,7 @@ def read_embeddings(path: str | os.PathLike, items: pa.Table) -> tuple[np.ndarra
     """
     try:
         with safe_open(path, framework="numpy") as file:
-            ids = json.loads(file.metadata()["item_id"])
+            ids = json.loads(file.metadata()[FOOTER_KEY.decode()])["item_id"]
             image, text = file.get_tensor("image"), file.get_tensor("text")
     except (OSError, SafetensorError, KeyError, TypeError) as error:
         raise ContractError(f"{path}: not a readable file of embeddings ({error}); remove it and run again") from error

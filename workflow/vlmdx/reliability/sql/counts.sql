@@ -13,7 +13,8 @@ places AS (
            count(DISTINCT item_id) FILTER (aside IS NULL) AS items,
            count(DISTINCT image_id) FILTER (aside IS NULL) AS images,
            count(*) FILTER (aside IS NULL) AS cells,
-           count(*) FILTER (aside IS NOT NULL) AS set_aside,
+           count(DISTINCT item_id) - items AS set_aside, -- items without a single measured cell
+           count(*) FILTER (aside IS NOT NULL) AS cells_set_aside,
            count(*) FILTER (aside = 'no_gold') AS set_aside_no_gold,
            count(*) FILTER (aside = 'clean_missing') AS set_aside_clean_missing,
            count(*) FILTER (aside = 'clean_not_scored') AS set_aside_clean_not_scored,
