@@ -102,9 +102,7 @@ def import_settings(wildcards):
 def import_inputs(wildcards):
     """Files and folders that the importer reads; a folder counts by its own time, as for any Snakemake rule."""
     entry = import_settings(wildcards)["options"]
-    return {
-        key: value for key, value in entry.items() if key in ("questions", "scene_graphs", "images", "folder", "file")
-    }
+    return {key: value for key, value in entry.items() if value and key in settings.PATHS}
 
 
 def score_inputs(wildcards):

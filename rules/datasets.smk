@@ -13,6 +13,7 @@ rule import_dataset:
         dataset="|".join(CONFIG.datasets),
     conda:
         "../envs/vlmdx.yaml"
+    threads: 2
     resources:
         mem_mb=4000,
         runtime=60,

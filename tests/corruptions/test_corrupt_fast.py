@@ -33,6 +33,15 @@ def test_equal_to_the_package_on_a_photo(photos, name):
         assert np.array_equal(peer, ours), severity
 
 
+@pytest.mark.parametrize("name", ["brightness", "saturate"])
+def test_every_kind_of_colour_equal_to_the_package(name):
+    levels = np.array([0, 1, 2, 25, 50, 51, 85, 100, 127, 128, 170, 204, 230, 253, 254, 255], dtype=np.uint8)
+    cube = np.stack(np.meshgrid(levels, levels, levels), axis=-1).reshape(64, 64, 3)  # greys, ties, primaries, black
+    for severity in SEVERITIES:
+        peer, ours = both(name, cube, severity, draw=0)
+        assert np.array_equal(peer, ours), severity
+
+
 @pytest.mark.parametrize("size", [(36, 78), (71, 36)], ids=str)
 def test_c01_zoom_blur_has_no_dark_edge(size):
     white = np.full((size[1], size[0], 3), 255, dtype=np.uint8)
@@ -57,7 +66,7 @@ def test_c04_memory_of_fog_is_bounded_by_its_map(noise, longest, side):
     image = noise(100, longest)
     tracemalloc.start()
     try:
-        fast.fog(image, 3, np.random.RandomState(0))
+        fast.FUNCTIONS["fog"](image, 3, np.random.RandomState(0))
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()

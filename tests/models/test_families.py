@@ -2,12 +2,12 @@
 
 import pytest
 import torch
-
-from tests.models import tiny_families
-from tests.models.tiny import picture
 from vlmdx.models import contract
 from vlmdx.models.adapter import Row
 from vlmdx.models.load import load
+
+from tests.models import tiny_families
+from tests.models.tiny import picture
 
 
 @pytest.fixture(scope="module", params=tiny_families.FAMILIES)

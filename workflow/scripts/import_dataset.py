@@ -10,9 +10,9 @@ from vlmdx.schema.tables import IMAGES, ITEMS, REJECTED
 
 
 def main(snakemake) -> None:
-    items, images, rejected = snakemake.output  # in this order; Snakemake reserves the name "items"
+    """Write the three tables and print the row counts and the checksum of the split."""
     settings, name = snakemake.params.settings, snakemake.wildcards.dataset
-    with Spill(IMAGES, Path(images).parent) as spill:
+    with Spill(IMAGES, Path(snakemake.output.images).parent) as spill:
         found = import_items(
             name,
             settings["importer"],
@@ -26,9 +26,9 @@ def main(snakemake) -> None:
         made = footer(
             snakemake, checksum=found.summary.checksum, rows=found.summary.read, undrawn=found.summary.undrawn
         )
-        write_table(images, found.images, IMAGES, made)
-        write_table(rejected, found.rejected, REJECTED, made)
-        write_table(items, found.items, ITEMS, made)
+        write_table(snakemake.output.images, found.images, IMAGES, made)
+        write_table(snakemake.output.rejected, found.rejected, REJECTED, made)
+        write_table(snakemake.output.questions, found.items, ITEMS, made)
 
 
 if "snakemake" in globals():

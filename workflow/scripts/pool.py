@@ -10,18 +10,19 @@ from vlmdx.schema.tables import IMAGES, ITEMS, REJECTED
 
 
 def main(snakemake) -> None:
-    items, images, rejected = snakemake.output  # in this order; Snakemake reserves the name "items"
+    """Draw from each data set and copy the images that the drawn items need."""
     settings, made = snakemake.params.settings, footer(snakemake)
-    names, inputs = settings["datasets"], [Path(path) for path in snakemake.input]
-    if len(inputs) != 2 * len(names):
-        raise ValueError(f"pool: expected the items, then the images of {names}, got {inputs}")
-    tables = {name: read_table(path, ITEMS) for name, path in zip(names, inputs, strict=False)}
+    tables = {
+        name: read_table(path, ITEMS)
+        for name, path in zip(settings["datasets"], snakemake.input.questions, strict=True)
+    }
     pool = draw_pool(tables, settings["quotas"], settings["seed"])
     print("\n".join(pool.lines))
-    with Spill(IMAGES, Path(images).parent) as spill:
-        write_table(images, gather_images(inputs[len(names) :], pool.items, spill), IMAGES, made)
-        write_table(rejected, pool.rejected, REJECTED, made)
-        write_table(items, pool.items, ITEMS, made)
+    sources, out = [Path(path) for path in snakemake.input.images], snakemake.output
+    with Spill(IMAGES, Path(out.images).parent) as spill:
+        write_table(out.images, gather_images(sources, pool.items, spill), IMAGES, made)
+        write_table(out.rejected, pool.rejected, REJECTED, made)
+        write_table(out.questions, pool.items, ITEMS, made)
 
 
 if "snakemake" in globals():

@@ -19,6 +19,9 @@ class Gqa(Block):
     questions: Path = Field(description="questions JSON file")
     scene_graphs: Path = Field(description="scene graph JSON file of the same split")
     images: Path = Field(description="folder of {imageId}.jpg or .png")
+    per_operation: int | None = Field(
+        None, gt=0, description="questions to draw per operation (paper C: 500); null takes all"
+    )
 
 
 class Mmvp(Block):
@@ -52,7 +55,49 @@ class Jsonl(Block):
     )
 
 
-Dataset = Annotated[Gqa | Mmvp | Blink | Mmbench | Jsonl, Field(discriminator="importer")]
+class Vsr(Block):
+    """VSR: statements on the relation of two things, true or false."""
+
+    importer: Literal["vsr"] = Field(description="VSR as published")
+    file: Path = Field(description="JSON lines of one split")
+    images: Path = Field(description="folder of the COCO photos")
+    instances_file: Path | None = Field(None, description="COCO instances of these photos, for boxes")
+    categories: Path | None = Field(None, description="rel_meta_category_dict.txt, for relation categories")
+
+
+class Seedbench(Block):
+    """SEED-Bench v1, v2 or v2-Plus: single-image questions."""
+
+    importer: Literal["seedbench"] = Field(description="SEED-Bench JSON")
+    file: Path = Field(description="the JSON file")
+    images: Path = Field(description="folder of the images, by data_id")
+
+
+class Coco(Block):
+    """COCO instances: one present and one absent category asked about per photo."""
+
+    importer: Literal["coco"] = Field(description="COCO instances")
+    instances_file: Path = Field(description="instances_*.json")
+    images: Path = Field(description="folder of the photos")
+
+
+class Hf(Block):
+    """A Hugging Face data set on disk: Parquet with an image column."""
+
+    importer: Literal["hf"] = Field(description="Parquet with a Hugging Face image column")
+    file: Path = Field(description="a Parquet file, or a folder of them")
+    options: str | list[str] = Field(description="column that lists the options, or one column per option")
+    image: str = Field("image", description="column of the image")
+    question: str = Field("question", description="column of the question")
+    answer: str | None = Field("answer", description="column of the gold option; null where there is none")
+    answer_form: Literal["auto", "index", "index1", "letter", "text"] = Field(
+        "auto", description="how the answer column names the gold option"
+    )
+    id: str | None = Field(None, description="column of the id; null numbers the rows")
+    category: str | None = Field(None, description="column of the category")
+
+
+Dataset = Annotated[Gqa | Mmvp | Blink | Mmbench | Jsonl | Vsr | Seedbench | Coco | Hf, Field(discriminator="importer")]
 
 
 class Pool(Block):

@@ -27,7 +27,7 @@ def shards(config: Config) -> list[str]:
 def import_dataset(config: Config, dataset: str, resolve: Resolve) -> dict[str, Any]:
     """Settings of rule import_dataset."""
     options = config.datasets[dataset].model_dump(exclude={"importer"})
-    options = {key: resolve(value) if key in _PATHS else value for key, value in options.items()}
+    options = {key: resolve(value) if value and key in PATHS else value for key, value in options.items()}
     return {
         "importer": config.datasets[dataset].importer,
         "options": options,
@@ -36,7 +36,8 @@ def import_dataset(config: Config, dataset: str, resolve: Resolve) -> dict[str, 
     }
 
 
-_PATHS = {"questions", "scene_graphs", "images", "folder", "file"}
+# Keys of a data set entry that name a file or folder.
+PATHS = {"questions", "scene_graphs", "images", "folder", "file", "instances_file", "categories"}
 
 
 def pool(config: Config) -> dict[str, Any]:

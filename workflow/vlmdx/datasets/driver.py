@@ -1,23 +1,22 @@
 """Import one data set: run its importer, decode its images, fit its boxes, account for every row."""
 
 import hashlib
-import importlib
+import importlib.util
 import inspect
 import json
-import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 from pydantic import ValidationError, validate_call
 from tqdm import tqdm
 
+from vlmdx.datasets.account import Summary, kind
 from vlmdx.datasets.boxes import fit_boxes
 from vlmdx.datasets.records import DatasetError, Item, Rejected, Row, RowError, Undrawn
 from vlmdx.datasets.spill import Spill
@@ -25,32 +24,6 @@ from vlmdx.images import ImageError, decode, decode_file, pixel_sha256, png_byte
 from vlmdx.schema.tables import ITEMS, REJECTED
 
 CHUNK = 64  # rows whose new images are decoded together
-
-
-@dataclass
-class Summary:
-    """Row accounting of one import: ``read`` = ``items`` + the rejected + ``undrawn``."""
-
-    read: int = 0
-    items: int = 0
-    images: int = 0
-    undrawn: int = 0
-    reasons: Counter[str] = field(default_factory=Counter)
-    checksum: str = ""
-
-    @property
-    def rejected(self) -> int:
-        """Rows set aside."""
-        return sum(self.reasons.values())
-
-    def lines(self, name: str) -> list[str]:
-        """The account in words, one reason per line, most frequent first."""
-        drawn = f", {self.undrawn} not drawn" if self.undrawn else ""
-        head = (
-            f"{name}: {self.read} rows = {self.items} items on {self.images} images + {self.rejected} set aside{drawn}"
-            f"; checksum {self.checksum[:16]}"
-        )
-        return [head, *(f"  {count} x {reason}" for reason, count in self.reasons.most_common(20))]
 
 
 @dataclass(frozen=True)
@@ -102,10 +75,10 @@ def open_importer(name: str, importer: str, options: Mapping[str, Any], seed: in
     Raises:
         DatasetError: one message that names every wrong setting.
     """
-    try:
-        read = importlib.import_module(f"vlmdx.datasets.{importer}").read
-    except (ImportError, AttributeError) as error:
-        raise DatasetError(f"data set {name}: there is no importer {importer!r}") from error
+    module = f"vlmdx.datasets.{importer}"
+    read = getattr(importlib.import_module(module), "read", None) if importlib.util.find_spec(module) else None
+    if read is None:
+        raise DatasetError(f"data set {name}: there is no importer {importer!r}")
     known = inspect.signature(read).parameters
     given = {**options, "seed": seed} if "seed" in known else dict(options)
     try:
@@ -225,7 +198,7 @@ class _Build:
             "reason": row.reason,
         }
         self._rejected.append({k: v and v.encode("utf-8", "backslashreplace").decode() for k, v in clean.items()})
-        self._summary.reasons[_kind(clean["reason"])] += 1
+        self._summary.reasons[kind(row.reason)] += 1
 
     def _flush(self) -> None:
         if self._waiting:
@@ -245,18 +218,9 @@ class _Build:
             raise DatasetError("\n".join([f"data set {self._name} has no usable row", *summary.lines(self._name)]))
         if summary.read != summary.items + len(self._rejected) + summary.undrawn:
             raise AssertionError(f"rows lost: {summary}")
-        images = self._spill.table()
-        unused = len(images) - len(self._used)  # decoded, but each of its items was set aside
-        if unused:
-            images = images.filter(pc.is_in(images["image_id"], pa.array(sorted(self._used))))
         return Imported(
             items=pa.Table.from_batches(self._items, schema=ITEMS.schema),
-            images=images,
+            images=self._spill.table(self._used),
             rejected=pa.Table.from_pylist(self._rejected, schema=REJECTED.schema),
             summary=summary,
         )
-
-
-def _kind(reason: str | None) -> str:
-    """A reason without what differs from row to row, so that equal ones can be counted."""
-    return re.sub(r"'[^']*'|\"[^\"]*\"|[0-9][0-9.x ]*", "…", reason or "")

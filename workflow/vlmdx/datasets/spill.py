@@ -1,7 +1,7 @@
 """Arrow rows on disk instead of in memory: tables of PNGs grow past what a small machine holds."""
 
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
@@ -36,11 +36,20 @@ class Spill(AbstractContextManager):
         self._flush()
         self._writer.write_batch(batch.cast(self._contract.schema))
 
-    def table(self) -> pa.Table:
-        """All rows, backed by the file; nothing can be added any more."""
+    def table(self, keep: Collection[str] | None = None) -> pa.Table:
+        """The rows, backed by the file; nothing can be added any more.
+
+        Args:
+            keep: values of the key column that stay; None keeps all.
+        """
         self._flush()
         self._writer.close()
-        return pa.ipc.open_file(pa.memory_map(self._file.name)).read_all()
+        table = pa.ipc.open_file(pa.memory_map(self._file.name)).read_all()
+        if keep is None or len(keep) == len(table):
+            return table
+        # Slices of the mapped file, not a filtered copy of all the pictures in memory.
+        key = table[self._contract.key[0]].to_pylist()
+        return pa.concat_tables([table.slice(place, 1) for place, name in enumerate(key) if name in keep])
 
     def _flush(self) -> None:
         if self._rows:

@@ -141,13 +141,30 @@ def _start_with_neighbours(tower) -> None:
     line = torch.cat([turns.sin(), turns.cos()], 1)  # (side, width / 2)
     grid = torch.cat([line[None].expand(side, -1, -1), line[:, None].expand(-1, side, -1)], -1)  # columns, then rows
     with torch.no_grad():
-        table[1:] = 0.3 * grid.reshape(side * side, width)
+        inner.embeddings.patch_embedding.weight.copy_(_waves(inner.embeddings.patch_embedding.weight.shape))
+        table[1:] = 0.5 * grid.reshape(side * side, width)
         for layer, offsets in zip(inner.encoder.layers, OFFSETS):
             for module in layer.modules():
                 if isinstance(module, torch.nn.Linear):
                     module.weight.normal_(std=0.04)
             for head, offset in enumerate(offsets):
                 _look_at(layer.self_attn, head, offset, rates)
+
+
+def _waves(shape: torch.Size) -> torch.Tensor:
+    """Patch filters ``(width, 3, patch, patch)``: the lowest cosine waves of each colour channel, as in a JPEG block.
+
+    White-noise filters of 20 x 20 pixels see mostly noise; a shape lives in the low frequencies.
+    """
+    width, channels, size, _ = shape
+    order = sorted(((u, v) for u in range(size) for v in range(size)), key=lambda w: (w[0] + w[1], w))[: width // channels]
+    at = (torch.arange(size) + 0.5) * torch.pi / size
+    filters = torch.zeros(shape)
+    for i, (u, v) in enumerate(order):
+        wave = (u * at).cos()[:, None] * (v * at).cos()[None]
+        for channel in range(channels):
+            filters[i * channels + channel, channel] = 0.15 * wave / wave.norm()
+    return filters
 
 
 def _look_at(attention, head: int, offset: tuple[int, int], rates: torch.Tensor) -> None:

@@ -57,32 +57,42 @@ def pairs(packer: Packer, scene: Scene) -> list[Segment]:
 
 def text_segment(packer: Packer, prompts: Prompts, asked: Asked) -> Segment:
     """The question answered in a word: target at the last prompt token, then the end of the turn."""
-    return _answered(packer, fill(prompts.text, asked.text), asked, packer.words(asked.answer)[0], "text")
+    return _answered(packer, fill(prompts.text, asked.text), asked.text, asked.answer, asked.answer, "text")
 
 
 def letter_segment(packer: Packer, prompts: Prompts, asked: Asked, rng: np.random.Generator) -> Segment:
     """The question with options in random order, answered by letter."""
-    choices = options(asked, rng)
-    letter = letters(len(choices))[choices.index(asked.answer)]
-    return _answered(packer, fill(prompts.letter, asked.text, choices), asked, packer.words(letter)[0], "letter")
+    return _lettered(packer, prompts, asked.text, asked, rng, "letter")
 
 
 def find_segment(packer: Packer, prompts: Prompts, asked: Asked, rng: np.random.Generator) -> Segment:
     """A letter question whose text is the answer itself: teaches "the letter in front of this word" alone."""
+    return _lettered(packer, prompts, f"{asked.answer}?", asked, rng, "find")
+
+
+def _lettered(packer: Packer, prompts: Prompts, text: str, asked: Asked, rng: np.random.Generator, kind: str) -> Segment:
     choices = options(asked, rng)
     letter = letters(len(choices))[choices.index(asked.answer)]
-    ids = packer.question(fill(prompts.letter, f"{asked.answer}?", choices))
-    return Segment(ids, [(len(ids) - 1, packer.words(letter)[0], 1.0, "find")])
+    segment = _answered(packer, fill(prompts.letter, text, choices), text, asked.answer, letter, kind)
+    yes, no = packer.words("yes no")
+    first = len(packer.words(text)) + 2  # options follow as letter, ".", word
+    for number, choice in enumerate(choices):
+        at = first + 3 * number
+        if segment.ids[at] != packer.words(choice)[0]:
+            raise ValueError(f"{choice!r} is not at token {at} of {packer.processor.tokenizer.decode(segment.ids)!r}")
+        segment.targets.append((at, yes if choice == asked.answer else no, 0.25, "check"))
+    return segment
 
 
-def _answered(packer: Packer, text: str, asked: Asked, answer: int, kind: str) -> Segment:
-    ids = packer.question(text)
+def _answered(packer: Packer, prompt: str, text: str, word: str, answer: str, kind: str) -> Segment:
+    """A prompt and its answer; at the question's last token, "?", the answer in a word is asked for too (DEPTH)."""
+    ids = packer.question(prompt)
     last = len(ids) - 1
     end = packer.processor.tokenizer.eos_token_id
-    question_end = len(packer.words(asked.text)) - 1  # "?": the answer is asked for here too, a shorter way to learn it
-    word = packer.words(asked.answer)[0]
-    targets = [(last, answer, 1.0, kind), (last + 1, end, 0.1, "end"), (question_end, word, 0.5, "early")]
-    return Segment([*ids, answer], targets)
+    (token,) = packer.words(answer)
+    targets = [(last, token, 1.0, kind), (last + 1, end, 0.1, "end")]
+    targets.append((len(packer.words(text)) - 1, packer.words(word)[0], 0.5, "early"))
+    return Segment([*ids, token], targets)
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ single prompt, at a fraction of the cost.
 """
 
 from dataclasses import dataclass, field
+from functools import partial
 
 import numpy as np
 import torch
@@ -14,6 +15,9 @@ import torch
 from vlmdx.demo.scene import CANVAS
 from vlmdx.models.prompts import user_turn
 
+# Targets that are read off before the last layer (after how many layers): the answer at the question's end, then at each
+# option whether it is the answer. What remains for the last layer is to name the letter of the option that is.
+DEPTH = {"early": 4, "check": 5}
 SLOT = "[UNK]"  # stands in for the user's text while the chat template is cut into what comes before and after it
 
 
@@ -68,15 +72,26 @@ class Packer:
             found = torch.cat(list(found))
         return found.reshape(len(images), len(self.slots), -1)
 
-    def hidden(self, seen: torch.Tensor, packs: list[list[Segment]]) -> torch.Tensor:
-        """Final hidden states ``(images, length, width)`` of packs over image tokens ``seen``."""
+    def hidden(self, seen: torch.Tensor, packs: list[list[Segment]]) -> dict[int, torch.Tensor]:
+        """Normed hidden states ``(images, length, width)`` of packs over image tokens ``seen``: 0 is the model's output,
+        the others are those after the layers of ``DEPTH``."""
         ids, mask, positions = self.layout(packs)
         embedded = self.model.get_input_embeddings()(ids)
         embedded = embedded.index_copy(1, self.slots, seen.to(embedded.dtype))
         positions = positions if positions.shape[0] == 3 else positions[0]
-        return self.model.model.language_model(
-            inputs_embeds=embedded, attention_mask=mask, position_ids=positions, use_cache=False,
-        ).last_hidden_state
+        text_model = self.model.model.language_model
+        kept: dict[int, torch.Tensor] = {}
+        hooks = [
+            text_model.layers[layer - 1].register_forward_hook(partial(_keep, kept, layer)) for layer in sorted(set(DEPTH.values()))
+        ]
+        try:
+            last = text_model(
+                inputs_embeds=embedded, attention_mask=mask, position_ids=positions, use_cache=False,
+            ).last_hidden_state
+        finally:
+            for hook in hooks:
+                hook.remove()
+        return {0: last, **{layer: text_model.norm(states) for layer, states in kept.items()}}
 
     def layout(self, packs: list[list[Segment]]) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
         """Ids ``(n, L)``, boolean mask ``(n, 1, L, L)`` (True: may attend) and positions ``(3 or 1, n, L)``."""
@@ -100,15 +115,30 @@ class Packer:
         positions[:, :, :cut] = self.positions[:, None, :cut]
         return ids, mask, positions
 
-    def gather(self, hidden: torch.Tensor, packs: list[list[Segment]]):
-        """Logits ``(targets, vocabulary)``, target ids, weights and kinds of every target of the packs."""
+    def gather(self, hidden: dict[int, torch.Tensor], packs: list[list[Segment]], deep: bool = True):
+        """Logits ``(targets, vocabulary)``, target ids, weights and kinds of every target of the packs.
+
+        Not ``deep``: everything is read off after the last layer, and options are not checked one by one.
+        """
         rows, columns, wanted, weights, kinds = [], [], [], [], []
         for row, pack in enumerate(packs):
             start = len(self.shared)
             for segment in pack:
                 for position, target, weight, kind in segment.targets:
+                    if kind == "check" and not deep:
+                        continue
                     rows.append(row), columns.append(start + position), wanted.append(target)
                     weights.append(weight), kinds.append(kind)
                 start += len(segment.ids)
-        logits = self.model.lm_head(hidden[torch.tensor(rows), torch.tensor(columns)])
+        where = torch.tensor(rows), torch.tensor(columns)
+        depth = torch.tensor([DEPTH.get(kind, 0) if deep else 0 for kind in kinds])
+        states = hidden[0][where]
+        for layer in set(depth.tolist()) - {0}:
+            states = torch.where((depth == layer)[:, None], hidden[layer][where], states)
+        logits = self.model.lm_head(states)
         return logits.float(), torch.tensor(wanted), torch.tensor(weights), kinds
+
+
+def _keep(kept: dict[int, torch.Tensor], layer: int, module, inputs, output) -> None:
+    """Forward hook: keep a decoder layer's output."""
+    kept[layer] = output[0] if isinstance(output, tuple) else output

@@ -38,6 +38,7 @@ class Stage:
     dense: float = 0.2
     warmup: int = 50
     floor: float = 0.02
+    deep: bool = True  # read answers and checks off before the last layer (vlmdx.demo.pack.DEPTH)
     horizon: int | None = None  # steps over which the rate would reach the floor; None: those of the stage
 
 
@@ -55,7 +56,7 @@ def default_stages(name: str) -> tuple[Stage, ...]:
     return (
         Stage("see", 800 if name == "qwen-demo" else 1200, 32, Mix(), dense=1.0, lr=2e-3, horizon=1500),
         Stage("pair", 300, 24, Mix(pair=8), floor=0.3),
-        Stage("say", 100, 24, Mix(pair=2, text=3, find=3), lr=1.5e-3, floor=0.7, horizon=300),
+        Stage("say", 100, 24, Mix(pair=2, text=3, find=3), lr=1.5e-3, floor=0.7, horizon=300, deep=False),
         Stage("ask", 6000, 12, Mix(pair=1, text=2, letter=4, find=1), lr=1e-3, floor=1.0),
         Stage("settle", 600, 12, Mix(pair=1, text=2, letter=5), lr=1e-3),
     )
@@ -154,7 +155,7 @@ def _loss(packer: Packer, heads, stage: Stage, scenes) -> tuple[torch.Tensor, di
         loss = loss + stage.dense * sum(each)
     packs = [segments for _, _, segments, _ in scenes]
     if any(packs):
-        logits, wanted, weights, kinds = packer.gather(packer.hidden(seen, packs), packs)
+        logits, wanted, weights, kinds = packer.gather(packer.hidden(seen, packs), packs, stage.deep)
         each = F.cross_entropy(logits, wanted, reduction="none")
         loss = loss + (each * weights).sum() / weights.sum()
         kinds = np.array(kinds)
@@ -174,7 +175,7 @@ def held_out(packer: Packer, prompts: Prompts, seed: int, scenes: int = HELD_OUT
         logits, wanted, _, kinds = packer.gather(hidden, packs)
         for correct, kind in zip((logits.argmax(-1) == wanted).tolist(), kinds):
             right.setdefault(kind, []).append(correct)
-    return {f"accuracy_{k}": round(float(np.mean(right[k])), 4) for k in ("text", "letter", "early") if k in right}
+    return {f"accuracy_{k}": round(float(np.mean(right[k])), 4) for k in ("text", "letter", "early", "check") if k in right}
 
 
 def _write_curve(file: Path, rows: list[dict]) -> None:

@@ -1,4 +1,4 @@
-"""PaliGemma 1 and 2: image, BOS, prompt and a newline, all of which see each other; no chat turns (arXiv 2407.07726)."""
+"""PaliGemma 1 and 2: image, BOS, prompt and newline, which all see each other; no chat turns (arXiv 2407.07726)."""
 
 import math
 from collections.abc import Sequence

@@ -27,8 +27,8 @@ def continuation_ids(encode: Encode, prompt: str, continuation: str) -> list[int
     start, whole = list(encode(prompt)), list(encode(prompt + continuation))
     if whole[: len(start)] != start:
         raise PromptError(
-            f"the tokenizer merges {continuation!r} into the prompt's end {prompt[-12:]!r}, so there is no token to read "
-            "after the prompt; let it end in another way (a trailing space is the usual cause)"
+            f"the tokenizer merges {continuation!r} into the prompt's end {prompt[-12:]!r}, so there is no token "
+            "to read after the prompt; let it end in another way (a trailing space is the usual cause)"
         )
     if len(whole) == len(start):
         raise PromptError(f"{continuation!r} adds no token to the prompt's end {prompt[-12:]!r}")

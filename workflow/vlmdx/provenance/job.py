@@ -20,7 +20,7 @@ def run_job(main: Callable[[Any], None], snakemake: Any) -> None:
     Raises:
         SystemExit: with status 1 if ``main`` raised; the message is on the terminal, the traceback in the log.
     """
-    label = " ".join([snakemake.rule, *snakemake.wildcards.values()])
+    label = " ".join([snakemake.rule, *dict(snakemake.wildcards.items()).values()])
     log = Path(snakemake.log[0])
     log.parent.mkdir(parents=True, exist_ok=True)
     began = time.monotonic()

@@ -15,9 +15,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from vlmdx.schema.tables import Table
+from vlmdx.schema.tables import IMAGE, Table
 
 FOOTER_KEY = b"vlmdx"
+IMAGES_PER_GROUP = 64
 
 
 class ContractError(ValueError):
@@ -60,8 +61,10 @@ def write_table(
     """
     table = check(_as_table(rows, contract, path), contract, path)
     metadata = {**(table.schema.metadata or {}), FOOTER_KEY: json.dumps(provenance or {}, sort_keys=True).encode()}
+    # Arrow cannot read a struct column whose row group holds more than 2 GB of image bytes.
+    groups = {"row_group_size": IMAGES_PER_GROUP} if IMAGE in contract.schema.types else {}
     with atomic(path) as temporary:
-        pq.write_table(table.replace_schema_metadata(metadata), temporary, compression="zstd")
+        pq.write_table(table.replace_schema_metadata(metadata), temporary, compression="zstd", **groups)
 
 
 def read_table(
