@@ -14,8 +14,8 @@ rule corrupt:
         mem_mb=8000,
         runtime=240,
     params:
-        digest=lambda wc: digest("corrupt", settings.corrupt(CONFIG, wc.family), CORRUPTING),
-        settings=lambda wc: settings.corrupt(CONFIG, wc.family),
+        digest=lambda wc: JOBS.corrupt(wc.dataset, wc.family).digest,
+        settings=lambda wc: JOBS.corrupt(wc.dataset, wc.family).settings,
     message:
         "Corrupting the images of {wildcards.dataset}: {wildcards.family}"
     script:

@@ -1,6 +1,6 @@
 rule import_dataset:
     input:
-        unpack(import_inputs),
+        unpack(lambda wc: JOBS.sources(wc.dataset)),
     output:
         questions=paths.items("{dataset}"),
         images=paths.images("{dataset}"),
@@ -18,13 +18,8 @@ rule import_dataset:
         mem_mb=4000,
         runtime=60,
     params:
-        digest=lambda wc: digest(
-            "import_dataset",
-            import_settings(wc),
-            IMAGING,
-            modules=[f"vlmdx.datasets.{import_settings(wc)['importer']}"],
-        ),
-        settings=import_settings,
+        digest=lambda wc: JOBS.import_dataset(wc.dataset).digest,
+        settings=lambda wc: JOBS.import_dataset(wc.dataset).settings,
     message:
         "Importing data set {wildcards.dataset}"
     script:
@@ -49,8 +44,8 @@ rule pool:
         mem_mb=4000,
         runtime=30,
     params:
-        digest=digest("pool", settings.pool(CONFIG), IMAGING),
-        settings=settings.pool(CONFIG),
+        digest=JOBS.pool.digest,
+        settings=JOBS.pool.settings,
     message:
         "Drawing the pool of candidates"
     script:

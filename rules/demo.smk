@@ -1,8 +1,6 @@
 # The demo world: scenes in GQA's format, and the two tiny VLMs that are trained on such scenes.
 # Nothing here runs by default but `demo_scenes`: trained models ship in resources/models.
 
-DEMO_MODELS = ["qwen-demo", "llava-demo"]
-
 
 localrules:
     demo_models,
@@ -24,8 +22,8 @@ rule demo_scenes:
         mem_mb=1000,
         runtime=10,
     params:
-        digest=digest("demo_scenes", settings.demo_scenes(CONFIG), IMAGING),
-        settings=settings.demo_scenes(CONFIG),
+        digest=JOBS.demo_scenes.digest,
+        settings=JOBS.demo_scenes.settings,
     message:
         "Drawing the demo scenes and asking about them"
     script:
@@ -34,8 +32,8 @@ rule demo_scenes:
 
 rule demo_model:
     input:
-        letter=here("resources/prompts/letter.txt"),
-        text=here("resources/prompts/text.txt"),
+        letter=JOBS.here("resources/prompts/letter.txt"),
+        text=JOBS.here("resources/prompts/text.txt"),
     output:
         model=directory("results/demo/models/{model}"),
         curve="results/demo/models/{model}.curve.csv",
@@ -53,8 +51,8 @@ rule demo_model:
         mem_mb=4000,
         runtime=180,
     params:
-        digest=digest("demo_model", {"seed": CONFIG.seed}, INFERENCE),
-        settings={"seed": CONFIG.seed},
+        digest=JOBS.demo_model.digest,
+        settings=JOBS.demo_model.settings,
     message:
         "Train {wildcards.model} on demo scenes"
     script:
@@ -79,8 +77,8 @@ rule demo_models:
         mem_mb=1000,
         runtime=5,
     params:
-        digest=digest("demo_models", {"models": DEMO_MODELS}, PLOTTING),
-        settings={"models": DEMO_MODELS},
+        digest=JOBS.demo_models.digest,
+        settings=JOBS.demo_models.settings,
     message:
         "Show how the demo models learned"
     script:

@@ -19,8 +19,8 @@ rule reliability:
         mem_mb=8000,
         runtime=30,
     params:
-        digest=digest("reliability", settings.reliability(CONFIG), TABLES, sql_files("reliability")),
-        settings=settings.reliability(CONFIG),
+        digest=lambda wc: JOBS.reliability(wc.model).digest,
+        settings=lambda wc: JOBS.reliability(wc.model).settings,
     message:
         "Reliability of {wildcards.model}"
     script:
@@ -50,8 +50,8 @@ rule ras_table:
         mem_mb=2000,
         runtime=10,
     params:
-        digest=digest("ras_table", settings.ras_table(CONFIG), TABLES, sql_files("reliability")),
-        settings=settings.ras_table(CONFIG),
+        digest=JOBS.ras_table.digest,
+        settings=JOBS.ras_table.settings,
     message:
         "Writing the tables of {MODELS}"
     script:

@@ -34,8 +34,8 @@ rule plot_ras_by_family:
         mem_mb=4000,
         runtime=10,
     params:
-        digest=digest("plot_ras_by_family", {"models": MODELS}, PLOTTING),
-        settings={"models": MODELS},
+        digest=JOBS.plot("plot_ras_by_family").digest,
+        settings=JOBS.plot("plot_ras_by_family").settings,
     message:
         "Figure: RAS by family and model"
     script:
@@ -62,8 +62,8 @@ rule plot_severity_trends:
         mem_mb=4000,
         runtime=10,
     params:
-        digest=digest("plot_severity_trends", {"models": MODELS}, PLOTTING),
-        settings={"models": MODELS},
+        digest=JOBS.plot("plot_severity_trends").digest,
+        settings=JOBS.plot("plot_severity_trends").settings,
     message:
         "Figure: RAS by severity and source"
     script:
@@ -88,8 +88,8 @@ rule plot_state_shares:
         mem_mb=4000,
         runtime=10,
     params:
-        digest=digest("plot_state_shares", {"models": MODELS}, PLOTTING),
-        settings={"models": MODELS},
+        digest=JOBS.plot("plot_state_shares").digest,
+        settings=JOBS.plot("plot_state_shares").settings,
     message:
         "Figure: states by severity"
     script:
@@ -114,8 +114,8 @@ rule plot_accuracy_ras:
         mem_mb=4000,
         runtime=10,
     params:
-        digest=digest("plot_accuracy_ras", {"models": MODELS}, PLOTTING),
-        settings={"models": MODELS},
+        digest=JOBS.plot("plot_accuracy_ras").digest,
+        settings=JOBS.plot("plot_accuracy_ras").settings,
     message:
         "Figure: accuracy against RAS"
     script:
@@ -142,8 +142,8 @@ rule plot_corruption_heatmap:
         mem_mb=4000,
         runtime=10,
     params:
-        digest=digest("plot_corruption_heatmap", {"models": MODELS}, PLOTTING),
-        settings={"models": MODELS},
+        digest=JOBS.plot("plot_corruption_heatmap").digest,
+        settings=JOBS.plot("plot_corruption_heatmap").settings,
     message:
         "Figure: RAS by corruption"
     script:
@@ -167,8 +167,8 @@ rule plot_gini:
         mem_mb=4000,
         runtime=10,
     params:
-        digest=digest("plot_gini", {}, PLOTTING),
-        settings={},
+        digest=JOBS.plot_gini.digest,
+        settings=JOBS.plot_gini.settings,
     message:
         "Figure: Gini impurity of the pool and the cut"
     script:
@@ -195,8 +195,8 @@ rule contact_sheet:
         mem_mb=4000,
         runtime=10,
     params:
-        digest=digest("contact_sheet", {"image_id": None}, PLOTTING),
-        settings={"image_id": None},
+        digest=JOBS.contact_sheet.digest,
+        settings=JOBS.contact_sheet.settings,
     message:
         "Figure: one image under every corruption"
     script:

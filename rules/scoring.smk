@@ -13,8 +13,8 @@ rule score:
         mem_mb=16000,
         runtime=480,
     params:
-        digest=score_digest,
-        settings=score_settings,
+        digest=lambda wc: JOBS.score(wc.model, wc.itemset, wc.family).digest,
+        settings=lambda wc: JOBS.score(wc.model, wc.itemset, wc.family).settings,
     message:
         "Scoring {wildcards.model} on the {wildcards.itemset}: {wildcards.family}"
     script:
@@ -38,8 +38,8 @@ rule cut_bench:
         mem_mb=4000,
         runtime=10,
     params:
-        digest=digest("cut_bench", {}, ["pyarrow"]),
-        settings={},
+        digest=lambda wc: JOBS.cut_bench(wc.voter).digest,
+        settings=lambda wc: JOBS.cut_bench(wc.voter).settings,
     message:
         "Cutting the bench scores of voter {wildcards.voter} from its pool scores"
     script:

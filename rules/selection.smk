@@ -14,8 +14,8 @@ rule embed_pool:
         mem_mb=8000,
         runtime=60,
     params:
-        digest=embed_digest,
-        settings=settings.embed_pool(CONFIG, here),
+        digest=JOBS.embed_pool.digest,
+        settings=JOBS.embed_pool.settings,
     message:
         "Embedding images and texts of the pool"
     script:
@@ -26,7 +26,7 @@ rule select_bench:
     input:
         questions=paths.items("pool"),
         embeddings=paths.selection("embeddings.safetensors"),
-        scores=[paths.scores(voter, "pool", family) for voter in CONFIG.voters for family in SHARDS],
+        scores=[paths.scores(voter, "pool", family) for voter in CONFIG.voters for family in JOBS.shards()],
     output:
         selection=paths.selection("bench.parquet"),
         gini=paths.selection("gini.parquet"),
@@ -41,8 +41,8 @@ rule select_bench:
         mem_mb=8000,
         runtime=30,
     params:
-        digest=digest("select_bench", settings.select_bench(CONFIG), TABLES),
-        settings=settings.select_bench(CONFIG),
+        digest=JOBS.select_bench.digest,
+        settings=JOBS.select_bench.settings,
     message:
         "Selecting the bench from the answers of the voters"
     script:

@@ -4,7 +4,6 @@ import ast
 from pathlib import Path
 
 import pytest
-
 import vlmdx
 
 PACKAGE = Path(vlmdx.__file__).parent

@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pytest
 import yaml
-
 from vlmdx.config import docs, load
 from vlmdx.config.root import DEMO
 

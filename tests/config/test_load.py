@@ -3,7 +3,6 @@
 import copy
 
 import pytest
-
 from vlmdx.config import ConfigError, load
 from vlmdx.config.root import DEMO
 

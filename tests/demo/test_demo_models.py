@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 import torch
 from PIL import Image
-
 from vlmdx.demo.architectures import NAMES
 from vlmdx.demo.checkpoint import MAX_BYTES
 from vlmdx.demo.evaluate import corrupt, held_out_items, load, option_probabilities, said_words

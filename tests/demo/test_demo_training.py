@@ -5,7 +5,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-
 from vlmdx.demo import train as training
 from vlmdx.demo.architectures import NAMES, build
 from vlmdx.demo.lessons import Mix, Prompts, dense_labels, lesson

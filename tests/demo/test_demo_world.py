@@ -7,7 +7,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 from PIL import Image
-
 from vlmdx.demo.questions import KINDS, ask, options
 from vlmdx.demo.scene import CANVAS, sample_scene, scene_graph
 from vlmdx.demo.world import write_scenes
@@ -69,8 +68,8 @@ def test_boxes_lie_inside_the_picture_and_on_the_thing(world, records):
         picture = np.asarray(Image.open(world / "images" / f"{image_id}.png").convert("RGB")).astype(int)
         assert picture.shape == (graph["height"], graph["width"], 3) == (CANVAS, CANVAS, 3)
         for thing in graph["objects"].values():
-            assert 0 <= thing["x"] and thing["x"] + thing["w"] <= CANVAS
-            assert 0 <= thing["y"] and thing["y"] + thing["h"] <= CANVAS
+            assert thing["x"] >= 0 and thing["x"] + thing["w"] <= CANVAS
+            assert thing["y"] >= 0 and thing["y"] + thing["h"] <= CANVAS
             centre = picture[thing["y"] + thing["h"] // 2, thing["x"] + thing["w"] // 2]
             assert nearest_color(centre) == thing["attributes"][0], (image_id, thing, centre)
 

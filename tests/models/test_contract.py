@@ -1,16 +1,27 @@
 """Both families keep the contract, and each check can fail."""
 
 import dataclasses
+from pathlib import Path
 
 import pytest
 import torch
 from vlmdx.models import contract
 from vlmdx.models.adapter import Row
+from vlmdx.models.load import load
+
+SHIPPED = Path(__file__).resolve().parents[2] / "resources" / "models"
 
 
 @pytest.mark.parametrize("check", contract.CHECKS, ids=lambda check: check.__name__)
 def test_m06_x05_contract(adapter, check):
     check(adapter)
+
+
+@pytest.mark.parametrize("folder", sorted(SHIPPED.glob("*-demo")), ids=lambda folder: folder.name)
+def test_shipped_demo_models_keep_the_contract(folder):
+    demo = load(str(folder), device="cpu")
+    for check in contract.CHECKS:
+        check(demo)
 
 
 def broken(adapter, **methods):

@@ -1,10 +1,13 @@
 """Opening models: offline, without pickles, and with clear words when something is missing."""
 
+import json
 import shutil
+from fnmatch import fnmatch
 
 import pytest
 import torch
 from transformers import Qwen2VLImageProcessorPil
+from vlmdx.models import fetch as fetching
 from vlmdx.models.load import load, snapshot
 
 from tests.models.tiny import picture
@@ -24,6 +27,30 @@ def test_s11_cached_snapshot_is_opened_by_id_and_revision(llava_folder, tmp_path
     assert adapter.source == "org/tiny.v1"
     with pytest.raises(FileNotFoundError, match="vlmdx fetch"):
         load("org/tiny.v1", revision="f" * 40)
+
+
+def test_s11_missing_shard_is_named(llava_folder, tmp_path):
+    folder = tmp_path / "m"
+    shutil.copytree(llava_folder, folder)
+    weights = {"a": "model-00001-of-00002.safetensors", "b": "model-00002-of-00002.safetensors"}
+    (folder / "model.safetensors").rename(folder / weights["a"])
+    (folder / "model.safetensors.index.json").write_text(json.dumps({"weight_map": weights}))
+    with pytest.raises(FileNotFoundError, match=r"lacks model-00002-of-00002\.safetensors; run `vlmdx fetch`"):
+        load(str(folder))
+
+
+def test_s11_fetch_takes_no_pickles_and_leaves_folders_alone(llava_folder, monkeypatch):
+    calls = []
+    monkeypatch.setattr(fetching, "snapshot_download", lambda *a, **k: calls.append((a, k)) or str(llava_folder))
+    assert fetching.fetch(str(llava_folder)) == llava_folder
+    assert not calls
+    assert fetching.fetch("org/name.v1", "abc") == llava_folder
+    (((source,), options),) = calls
+    assert (source, options["revision"]) == ("org/name.v1", "abc")
+    wanted = ["config.json", "model-00001-of-00002.safetensors", "chat_template.jinja", "merges.txt", "tokenizer.model"]
+    refused = ["pytorch_model.bin", "model.pth", "modeling_x.py", "training_args.bin"]
+    fits = [name for name in wanted + refused if any(fnmatch(name, p) for p in options["allow_patterns"])]
+    assert fits == wanted
 
 
 @pytest.mark.parametrize("name", ["Qwen2.5-VL 3B (x)", "a__b", "dots.and.more.dots/"])

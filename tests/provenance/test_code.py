@@ -4,7 +4,6 @@ import shutil
 from pathlib import Path
 
 import pytest
-
 from vlmdx.provenance import code
 
 PACKAGE = Path(code.__file__).parents[1]

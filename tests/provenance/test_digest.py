@@ -1,8 +1,9 @@
 """One digest per job: settings by name, files by content, models by revision or content."""
 
-from pathlib import Path
+import json
 
-from vlmdx.provenance import model_fingerprint, rule_digest
+import pytest
+from vlmdx.provenance import fingerprint, rule_digest
 from vlmdx.provenance.digest import SAMPLED_ABOVE
 
 
@@ -24,24 +25,40 @@ def test_prompt_files_and_library_versions_count(tmp_path, monkeypatch):
     assert len({first, second, rule_digest(script, {}, [prompt], ["numpy"])}) == 3
 
 
+@pytest.fixture(autouse=True)
+def forget():
+    """A process reads each file once; a test changes files under its feet."""
+    fingerprint.cache_clear()
+
+
+def model(folder, weights: bytes):
+    folder.mkdir(exist_ok=True)
+    (folder / "config.json").write_text("{}")
+    (folder / "model.safetensors").write_bytes(weights)
+    fingerprint.cache_clear()
+    return fingerprint(folder)
+
+
 def test_a_local_model_is_its_content_wherever_it_stands(tmp_path):
-    for place in ("one", "two"):
-        (tmp_path / place).mkdir()
-        (tmp_path / place / "model.safetensors").write_bytes(b"weights")
-    first = model_fingerprint("one", None, tmp_path)
-    assert first == model_fingerprint("two", None, tmp_path)
-    (tmp_path / "two" / "model.safetensors").write_bytes(b"weightz")
-    assert first != model_fingerprint("two", None, tmp_path)
+    assert model(tmp_path / "one", b"weights") == model(tmp_path / "two", b"weights")
+    assert model(tmp_path / "one", b"weights") != model(tmp_path / "two", b"weightz")
 
 
 def test_large_weights_are_told_apart_by_size_and_ends(tmp_path):
-    path = tmp_path / "m" / "model.safetensors"
-    path.parent.mkdir()
-    path.write_bytes(bytes(SAMPLED_ABOVE + 1))
-    first = model_fingerprint("m", None, tmp_path)
-    path.write_bytes(bytes(SAMPLED_ABOVE) + b"\1")
-    assert first != model_fingerprint("m", None, tmp_path)
+    one, two = bytes(SAMPLED_ABOVE + 1), bytes(SAMPLED_ABOVE) + b"\1"
+    assert len({json.dumps(model(tmp_path / "m", weights)) for weights in (one, two, one + b"\0")}) == 3
 
 
-def test_a_hub_model_is_its_id_and_revision():
-    assert model_fingerprint("org/name", "abc", Path("/nowhere")) == {"source": "org/name", "revision": "abc"}
+def test_a_folder_of_pictures_is_its_names_and_sizes(tmp_path):
+    (tmp_path / "a.jpg").write_bytes(b"1")
+    first = fingerprint(tmp_path)
+    (tmp_path / "a.jpg").touch()
+    fingerprint.cache_clear()
+    assert fingerprint(tmp_path) == first
+    (tmp_path / "b.jpg").write_bytes(b"2")
+    fingerprint.cache_clear()
+    assert fingerprint(tmp_path) != first
+
+
+def test_a_missing_path_is_called_missing(tmp_path):
+    assert fingerprint(tmp_path / "absent.tsv") == {"absent.tsv": "missing"}

@@ -8,7 +8,6 @@ import sys
 
 import psutil
 import pytest
-
 from vlmdx.provenance.lock import clear_stale_lock
 
 

@@ -9,7 +9,6 @@ import time
 
 import pyarrow.parquet as pq
 import pytest
-
 from vlmdx.schema import ContractError, atomic, read_provenance, read_table, write_table
 from vlmdx.schema.tables import GINI, SELECTION
 

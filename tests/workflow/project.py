@@ -13,7 +13,10 @@ SMALL = "tests/workflow/small.yaml"
 def copy_project(folder: Path) -> Path:
     """Copy what git tracks (or would track) to ``folder``; results and environments stay behind."""
     listed = subprocess.run(
-        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"], cwd=ROOT, capture_output=True, check=True
+        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
+        cwd=ROOT,
+        capture_output=True,
+        check=True,
     ).stdout.decode()
     for name in filter(None, listed.split("\0")):
         if (ROOT / name).is_file():

@@ -28,7 +28,17 @@ def test_a_typo_stops_before_any_job_with_one_line(tmp_path, setting, message):
 
 def test_the_cluster_profile_plans(tmp_path):
     done = subprocess.run(
-        [sys.executable, "-m", "snakemake", "--profile", "slurm", "-n", "--directory", str(tmp_path), "results/ras_table.csv"],
+        [
+            sys.executable,
+            "-m",
+            "snakemake",
+            "--profile",
+            "slurm",
+            "-n",
+            "--directory",
+            str(tmp_path),
+            "results/ras_table.csv",
+        ],
         cwd=ROOT,
         env=environment(),
         text=True,

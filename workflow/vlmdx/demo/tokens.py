@@ -9,18 +9,7 @@ from transformers import PreTrainedTokenizerFast
 from vlmdx.demo.scene import COLORS, SHAPES, SIZES
 
 # Words of the demo questions, of the shipped prompts, of the chat turns, and some that questioner prompts need.
-WORDS = """
-user assistant system USER ASSISTANT
-What Which Is Are Do Does Has Have Can How Where Who Why There The It This That In On Of To
-what which is are do does has have can how where who why there the it this that in on of to a an and or not no yes
-color colors shape shapes size sizes object objects thing things image picture scene
-same different smaller larger bigger left right above below under over between next near behind front
-count many number zero one two three four five six seven eight nine ten
-Answer answer answers with option options letter from given choices directly question questions using single word words
-or phrase s Ask ask Write write about short new Describe describe Look look at only Question Yes No
-person man woman people dog cat car bus train table chair tree sky water grass street building sign
-gray pink brown big tall long open closed wood metal holding wearing sitting standing
-""".split()
+WORDS = ["user", "assistant", "system", "USER", "ASSISTANT", "What", "Which", "Is", "Are", "Do", "Does", "Has", "Have", "Can", "How", "Where", "Who", "Why", "There", "The", "It", "This", "That", "In", "On", "Of", "To", "what", "which", "is", "are", "do", "does", "has", "have", "can", "how", "where", "who", "why", "there", "the", "it", "this", "that", "in", "on", "of", "to", "a", "an", "and", "or", "not", "no", "yes", "color", "colors", "shape", "shapes", "size", "sizes", "object", "objects", "thing", "things", "image", "picture", "scene", "same", "different", "smaller", "larger", "bigger", "left", "right", "above", "below", "under", "over", "between", "next", "near", "behind", "front", "count", "many", "number", "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "Answer", "answer", "answers", "with", "option", "options", "letter", "from", "given", "choices", "directly", "question", "questions", "using", "single", "word", "words", "or", "phrase", "s", "Ask", "ask", "Write", "write", "about", "short", "new", "Describe", "describe", "Look", "look", "at", "only", "Question", "Yes", "No", "person", "man", "woman", "people", "dog", "cat", "car", "bus", "train", "table", "chair", "tree", "sky", "water", "grass", "street", "building", "sign", "gray", "pink", "brown", "big", "tall", "long", "open", "closed", "wood", "metal", "holding", "wearing", "sitting", "standing"]
 PUNCTUATION = list(".,?!:;'\"()-_/|<>")
 
 

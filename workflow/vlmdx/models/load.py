@@ -1,6 +1,7 @@
 """Open a model from a local folder or from the Hugging Face cache, offline, without remote code or pickles."""
 
 import importlib
+import json
 from pathlib import Path
 from typing import Literal
 
@@ -43,7 +44,7 @@ def load(
         ValueError: unknown family.
     """
     folder = snapshot(source, revision)
-    refuse_pickles(folder, source)
+    check_weights(folder, source)
     local = {"local_files_only": True, "trust_remote_code": trust_remote_code}
     model_type = family or AutoConfig.from_pretrained(folder, **local).model_type
     adapter = importlib.import_module(adapter_module(model_type)).Adapter
@@ -80,17 +81,21 @@ def snapshot(source: str, revision: str | None = None) -> Path:
         ) from error
 
 
-def refuse_pickles(folder: Path, source: str) -> None:
-    """Insist on safetensors: opening a pickled checkpoint runs whatever code is in it.
+def check_weights(folder: Path, source: str) -> None:
+    """Insist on whole safetensors weights: opening a pickled checkpoint runs whatever code is in it.
 
     Raises:
-        FileNotFoundError: no safetensors file; the message names the pickled ones.
+        FileNotFoundError: no safetensors file (the message names the pickled ones), or shards are missing.
     """
-    if any(folder.glob("*.safetensors")):
-        return
-    pickled = sorted(f.name for pattern in ("*.bin", "*.pt", "*.pth", "*.ckpt") for f in folder.glob(pattern))
-    found = f"only pickled weights ({', '.join(pickled)}), which are refused" if pickled else "no weights"
-    raise FileNotFoundError(f"{source}: {folder} has {found}; expected *.safetensors")
+    index = folder / "model.safetensors.index.json"
+    if index.is_file():
+        shards = set(json.loads(index.read_text())["weight_map"].values())
+        if missing := sorted(name for name in shards if not (folder / name).is_file()):
+            raise FileNotFoundError(f"{source}: {folder} lacks {', '.join(missing)}; run `vlmdx fetch` again")
+    elif not any(folder.glob("*.safetensors")):
+        pickled = sorted(f.name for pattern in ("*.bin", "*.pt", "*.pth", "*.ckpt") for f in folder.glob(pattern))
+        found = f"only pickled weights ({', '.join(pickled)}), which are refused" if pickled else "no weights"
+        raise FileNotFoundError(f"{source}: {folder} has {found}; expected *.safetensors")
 
 
 def pick_device(device: str) -> torch.device:

@@ -1,8 +1,8 @@
 """What made an artifact: the digest that decides whether a job runs again, and the record in each file's footer."""
 
 from vlmdx.provenance.code import code_digest
-from vlmdx.provenance.digest import model_fingerprint, rule_digest
+from vlmdx.provenance.digest import fingerprint, rule_digest
 from vlmdx.provenance.footer import footer
 from vlmdx.provenance.job import run_job, share_package_path
 
-__all__ = ["code_digest", "footer", "model_fingerprint", "rule_digest", "run_job", "share_package_path"]
+__all__ = ["code_digest", "fingerprint", "footer", "rule_digest", "run_job", "share_package_path"]

