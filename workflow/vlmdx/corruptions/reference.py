@@ -7,10 +7,9 @@ image is first brought to a declared reference resolution.
 import numpy as np
 from PIL import Image
 
-from vlmdx.images import resize_longest
+from vlmdx.images import MAX_ASPECT, resize_longest
 
 MIN_SIDE = 32  # the corruption package and the vision towers (28 px cells) both refuse less
-MAX_ASPECT = 200  # Qwen2.5-VL's processor refuses more; also bounds the memory that fog needs
 
 
 def reference(rgb: np.ndarray, side: int) -> np.ndarray:

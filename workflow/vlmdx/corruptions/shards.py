@@ -1,7 +1,7 @@
 """A shard: every image of a data set under every corruption and severity of one family, streamed to Parquet.
 
-At any time at most ``2 x workers`` images are under way and one row group is held; so memory does not grow with the
-data set.
+At any time at most ``2 x workers`` images are under way and one row group per cell is held; so memory does not grow
+with the data set.
 """
 
 import json
@@ -13,6 +13,8 @@ from collections import deque
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from contextlib import closing
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import cv2
@@ -28,7 +30,7 @@ from vlmdx.images import from_png, pixel_sha256, png_bytes
 from vlmdx.schema.io import FOOTER_KEY, ContractError, atomic, check
 from vlmdx.schema.tables import CORRUPTED, IMAGES, Table
 
-ROW_GROUP_BYTES = 64 << 20
+ROW_GROUP_BYTES = 16 << 20  # per cell; a family has up to 25 cells open at once
 WORTH_A_WORKER = 400  # versions: a process imports for about two seconds before its first picture
 
 
@@ -82,42 +84,72 @@ def corrupt_images(
 def write_shard(
     path: str | os.PathLike, rows: Iterable[Mapping[str, Any]], provenance: Mapping[str, Any] | None = None
 ) -> int:
-    """Write CORRUPTED rows as they come, one row group per 64 MiB of pictures; return the number of rows.
+    """Write CORRUPTED rows as they come, sorted by (corruption, severity) in order of first sight; return their number.
 
-    The file appears under its name when the last row is in, or not at all.
+    Rows arrive image by image and are read cell by cell: a scoring job opens one (corruption, severity) after another,
+    and with the cells apart it skips the row groups of the others. So each cell is first written to a file of its own.
+    The shard appears under its name when the last row is in, or not at all.
 
     Raises:
         ContractError: a row breaks the contract, a key repeats, or there is no row.
     """
-    metadata = {FOOTER_KEY: json.dumps(provenance or {}, sort_keys=True).encode()}
-    schema = CORRUPTED.schema.with_metadata(metadata)
-    seen: set[tuple] = set()
-    # level 1: the pictures are compressed already, only the other columns gain
-    settings = {"compression": "zstd", "compression_level": 1}
-    with atomic(path) as temporary, pq.ParquetWriter(temporary, schema, **settings) as writer:
-        for group in _groups(rows):
-            table = check(pa.Table.from_pylist(group, schema=CORRUPTED.schema), CORRUPTED, path)
-            for key in zip(*(table[name].to_pylist() for name in CORRUPTED.key), strict=True):
-                if key in seen:
-                    raise ContractError(f"{path}: corrupted key {CORRUPTED.key} is not unique, first repeat: {key}")
-                seen.add(key)
-            writer.write_table(table.replace_schema_metadata(metadata), row_group_size=table.num_rows)
-        if not seen:
+    final = Path(path)
+    final.parent.mkdir(parents=True, exist_ok=True)
+    with TemporaryDirectory(dir=final.parent, prefix=f".{final.name}.") as folder:
+        cells: dict[tuple[str, int], _Cell] = {}
+        for row in rows:
+            key = (row["corruption"], row["severity"])
+            if key not in cells:
+                cells[key] = _Cell(Path(folder) / f"{len(cells)}.parquet", path)
+            cells[key].add(row)
+        if not cells:
             raise ContractError(f"{path}: no row to write; an empty shard would pass for a finished one")
-    return len(seen)
+        metadata = {FOOTER_KEY: json.dumps(provenance or {}, sort_keys=True).encode()}
+        schema = CORRUPTED.schema.with_metadata(metadata)
+        # level 1: the pictures are compressed already, only the other columns gain
+        with (
+            atomic(path) as temporary,
+            pq.ParquetWriter(temporary, schema, compression="zstd", compression_level=1) as writer,
+        ):
+            for cell in cells.values():
+                for group in cell.close():
+                    writer.write_table(group.replace_schema_metadata(metadata), row_group_size=group.num_rows)
+        return sum(len(cell.images) for cell in cells.values())
 
 
-def _groups(rows: Iterable[Mapping[str, Any]]) -> Iterator[list[Mapping[str, Any]]]:
-    group: list[Mapping[str, Any]] = []
-    size = 0
-    for row in rows:
-        group.append(row)
-        size += len(row["image"]["bytes"])
-        if size >= ROW_GROUP_BYTES:
-            yield group
-            group, size = [], 0
-    if group:
-        yield group
+class _Cell:
+    """The rows of one (corruption, severity), spilled to a file in groups of about 16 MiB of pictures."""
+
+    def __init__(self, spill: Path, where: str | os.PathLike) -> None:
+        self.spill, self.where = spill, where
+        self.writer = pq.ParquetWriter(spill, CORRUPTED.schema, compression="none")
+        self.images: set[str] = set()
+        self.group: list[Mapping[str, Any]] = []
+        self.size = 0
+
+    def add(self, row: Mapping[str, Any]) -> None:
+        if row["image_id"] in self.images:
+            key = tuple(row[name] for name in CORRUPTED.key)
+            raise ContractError(f"{self.where}: corrupted key {CORRUPTED.key} is not unique, first repeat: {key}")
+        self.images.add(row["image_id"])
+        self.group.append(row)
+        self.size += len(row["image"]["bytes"])
+        if self.size >= ROW_GROUP_BYTES:
+            self._flush()
+
+    def close(self) -> Iterator[pa.Table]:
+        """The row groups, in order."""
+        self._flush()
+        self.writer.close()
+        with pq.ParquetFile(self.spill) as file:
+            for number in range(file.num_row_groups):
+                yield file.read_row_group(number)
+
+    def _flush(self) -> None:
+        if self.group:
+            table = check(pa.Table.from_pylist(self.group, schema=CORRUPTED.schema), CORRUPTED, self.where)
+            self.writer.write_table(table, row_group_size=table.num_rows)
+        self.group, self.size = [], 0
 
 
 Job = tuple[dict[str, Any], list[tuple[str, int]], int, int]

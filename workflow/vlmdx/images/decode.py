@@ -9,6 +9,7 @@ alpha, transparent colour             composited over ``BACKGROUND`` (white, as 
 1-bit, grey, palette, CMYK, LAB ...   Pillow's conversion; embedded colour profiles are not applied
 animation, several pages              the first frame
 more than ``max_pixels``              refused from the header, before any pixel is decoded
+one side over 200 times the other     refused: Qwen2.5-VL's processor takes no such image, and fog would need gigabytes
 cut short, empty, not an image        refused; nothing is ever filled with grey
 suffix that lies about the format     of no importance, the content decides
 ====================================  ================================================================================
@@ -24,6 +25,7 @@ import numpy as np
 from PIL import ExifTags, Image, ImageFile, UnidentifiedImageError
 
 BACKGROUND = (255, 255, 255)
+MAX_ASPECT = 200  # the limit of Qwen2.5-VL's processor
 
 # Pixel formats only (JPEG includes phones' MPO). Pillow would hand PostScript to an external program, which no data
 # set may trigger.
@@ -113,6 +115,8 @@ def _check_size(size: tuple[int, int], max_pixels: int) -> None:
     width, height = size
     if width < 1 or height < 1:
         raise ImageError(f"the image has no pixels ({width} x {height})")
+    if max(width, height) > MAX_ASPECT * min(width, height):
+        raise ImageError(f"{width} x {height}: one side is more than {MAX_ASPECT} times the other; crop the file")
     if width * height > max_pixels:
         raise ImageError(
             f"{width} x {height} = {width * height} pixels are more than max_pixels = {max_pixels}; shrink the file"
