@@ -210,7 +210,7 @@ def test_i05_huge_file_is_not_read(tmp_path):
         decode_file(tmp_path / "huge.jpg", max_pixels=10**6)
 
 
-@pytest.mark.parametrize("size", [(1, 1), (20, 20), (332, 27), (3000, 1)])
+@pytest.mark.parametrize("size", [(1, 1), (20, 20), (332, 27), (200, 1)])
 def test_c02_tiny_and_extreme_shapes_are_decoded(size):
     data = saved(noise(*size), "PNG")
     assert np.array_equal(rgb(data), np.asarray(noise(*size)))
