@@ -1,6 +1,6 @@
 rule corrupt:
     input:
-        images=paths.images("{dataset}"),
+        images=ancient(paths.images("{dataset}")),
     output:
         paths.corrupted("{dataset}", "{family}"),
     log:

@@ -1,6 +1,6 @@
 rule import_dataset:
     input:
-        unpack(lambda wc: JOBS.sources(wc.dataset)),
+        unpack(dataset_inputs),
     output:
         questions=paths.items("{dataset}"),
         images=paths.images("{dataset}"),
@@ -28,8 +28,8 @@ rule import_dataset:
 
 rule pool:
     input:
-        questions=[paths.items(dataset) for dataset in CONFIG.pool.quotas],
-        images=[paths.images(dataset) for dataset in CONFIG.pool.quotas],
+        questions=ancient([paths.items(dataset) for dataset in CONFIG.pool.quotas]),
+        images=ancient([paths.images(dataset) for dataset in CONFIG.pool.quotas]),
     output:
         questions=paths.items("pool"),
         images=paths.images("pool"),

@@ -1,8 +1,8 @@
 rule reliability:
     input:
-        scores=all_shards(lambda family: paths.scores("{model}", "bench", family)),
-        questions=paths.items("pool"),
-        selection=paths.selection("bench.parquet"),
+        scores=ancient(all_shards(lambda family: paths.scores("{model}", "bench", family))),
+        questions=ancient(paths.items("pool")),
+        selection=ancient(paths.selection("bench.parquet")),
     output:
         cells=paths.reliability("{model}", "cells"),
         trajectories=paths.reliability("{model}", "trajectories"),
@@ -29,8 +29,8 @@ rule reliability:
 
 rule ras_table:
     input:
-        summaries=all_models("summary"),
-        positions=all_models("position"),
+        summaries=ancient(all_models("summary")),
+        positions=ancient(all_models("position")),
     output:
         table=report(paths.TABLE, caption="../resources/report/ras_table.rst", category="Reliability"),
         by_severity=report(paths.BY_SEVERITY, caption="../resources/report/ras_by_severity.rst", category="Reliability"),

@@ -16,7 +16,7 @@ FIGURES = [
 
 rule plot_ras_by_family:
     input:
-        summaries=all_models("summary"),
+        summaries=ancient(all_models("summary")),
     output:
         svg=paths.figure("ras_by_family", "svg"),
         png=report(
@@ -44,7 +44,7 @@ rule plot_ras_by_family:
 
 rule plot_severity_trends:
     input:
-        summaries=all_models("summary"),
+        summaries=ancient(all_models("summary")),
     output:
         svg=paths.figure("severity_trends", "svg"),
         png=report(
@@ -72,12 +72,12 @@ rule plot_severity_trends:
 
 rule plot_state_shares:
     input:
-        summaries=all_models("summary"),
+        summaries=ancient(all_models("summary")),
     output:
-        svg=report(
-            paths.figure("state_shares", "svg"), caption="../resources/report/state_shares.rst", category="Reliability"
+        svg=paths.figure("state_shares", "svg"),
+        png=report(
+            paths.figure("state_shares", "png"), caption="../resources/report/state_shares.rst", category="Reliability"
         ),
-        png=paths.figure("state_shares", "png"),
     log:
         "logs/plot_state_shares/plot_state_shares.log",
     benchmark:
@@ -98,12 +98,12 @@ rule plot_state_shares:
 
 rule plot_accuracy_ras:
     input:
-        summaries=all_models("summary"),
+        summaries=ancient(all_models("summary")),
     output:
-        svg=report(
-            paths.figure("accuracy_ras", "svg"), caption="../resources/report/accuracy_ras.rst", category="Reliability"
+        svg=paths.figure("accuracy_ras", "svg"),
+        png=report(
+            paths.figure("accuracy_ras", "png"), caption="../resources/report/accuracy_ras.rst", category="Reliability"
         ),
-        png=paths.figure("accuracy_ras", "png"),
     log:
         "logs/plot_accuracy_ras/plot_accuracy_ras.log",
     benchmark:
@@ -124,7 +124,7 @@ rule plot_accuracy_ras:
 
 rule plot_corruption_heatmap:
     input:
-        cells=all_models("cells"),
+        cells=ancient(all_models("cells")),
     output:
         svg=paths.figure("corruption_heatmap", "svg"),
         png=report(
@@ -152,11 +152,11 @@ rule plot_corruption_heatmap:
 
 rule plot_gini:
     input:
-        gini=paths.selection("gini.parquet"),
-        selection=paths.selection("bench.parquet"),
+        gini=ancient(paths.selection("gini.parquet")),
+        selection=ancient(paths.selection("bench.parquet")),
     output:
-        svg=report(paths.figure("gini", "svg"), caption="../resources/report/gini.rst", category="Selection"),
-        png=paths.figure("gini", "png"),
+        svg=paths.figure("gini", "svg"),
+        png=report(paths.figure("gini", "png"), caption="../resources/report/gini.rst", category="Selection"),
     log:
         "logs/plot_gini/plot_gini.log",
     benchmark:
@@ -177,7 +177,7 @@ rule plot_gini:
 
 rule contact_sheet:
     input:
-        corrupted=all_shards(lambda family: paths.corrupted("pool", family)),
+        corrupted=ancient(all_shards(lambda family: paths.corrupted("pool", family))),
     output:
         svg=paths.figure("contact_sheet", "svg"),
         png=report(

@@ -24,8 +24,8 @@ rule score:
 # A voter's bench scores are rows of its pool scores; nothing is computed again.
 rule cut_bench:
     input:
-        scores=all_shards(lambda family: paths.scores("{voter}", "pool", family)),
-        selection=paths.selection("bench.parquet"),
+        scores=ancient(all_shards(lambda family: paths.scores("{voter}", "pool", family))),
+        selection=ancient(paths.selection("bench.parquet")),
     output:
         scores=all_shards(lambda family: paths.scores("{voter}", "bench", family)),
     log:

@@ -25,7 +25,7 @@ TABLES_AND_FIGURES = {
 def edit(path, old, new):
     text = path.read_text()
     assert old in text
-    path.write_text(text.replace(old, new))
+    path.write_text(text.replace(old, new, 1))
 
 
 @pytest.fixture
@@ -114,7 +114,7 @@ def test_the_table_equals_a_recomputation_from_the_score_files(finished):
             right = bool(cell["is_gold"].to_numpy()[cell["chosen"].to_numpy()][0])
             measured[item, corruption, severity] = (entropy, abs(p.max() - right))
         values = []
-        for (item, corruption, severity), (entropy, misalignment) in measured.items():
+        for (item, _, severity), (entropy, misalignment) in measured.items():
             if severity > 0:
                 clean_entropy, clean_misalignment = measured[item, "clean", 0]
                 ds, dc = entropy - clean_entropy, misalignment - clean_misalignment

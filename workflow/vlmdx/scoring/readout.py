@@ -12,6 +12,7 @@ import numpy as np
 from torch import Tensor
 
 from vlmdx.scoring.question import Question, Readout
+from vlmdx.scoring.rotate import base_id
 
 NUMBERS = ("logit", "logprob", "prob", "logprob_full", "letter_mass", "text_sum", "text_mean", "chosen", "tied")
 
@@ -26,10 +27,11 @@ def choose(item_id: str, options: tuple[str, ...], prob: np.ndarray) -> tuple[in
     """Index of the chosen option and whether it was tied.
 
     The choice is the largest float32 probability. Exactly equal ones are broken by a hash of item and option *text*:
-    never by position, which would favour "A" (huggingface/transformers#26869).
+    never by position, which would favour "A" (huggingface/transformers#26869). A rotated item is tied as its base item
+    is, so that turning the options does not change which text is chosen.
     """
     leading = np.flatnonzero(prob == prob.max())
-    rank = {i: hashlib.sha256(f"{item_id}\0{options[i]}".encode()).digest() for i in leading.tolist()}
+    rank = {i: hashlib.sha256(f"{base_id(item_id)}\0{options[i]}".encode()).digest() for i in leading.tolist()}
     return min(rank, key=lambda i: rank[i]), len(leading) > 1
 
 

@@ -1,0 +1,84 @@
+"""What the engines run on, and what they give back."""
+
+from dataclasses import dataclass
+
+from PIL import Image
+from torch import Tensor
+
+Kind = tuple[str, str]  # intervention, position
+
+# arXiv 2607.16094. The position of an attention knockout is the answer's: it changes what the answer position reads.
+MEAN_ABLATION: Kind = ("mean_ablation", "object")
+ATTENTION_KNOCKOUT: Kind = ("attention_knockout", "answer")
+MLP_OBJECT: Kind = ("mlp_knockout", "object")
+MLP_ANSWER: Kind = ("mlp_knockout", "answer")
+KINDS: tuple[Kind, ...] = (MEAN_ABLATION, ATTENTION_KNOCKOUT, MLP_OBJECT, MLP_ANSWER)
+# Controls: the same machinery with an edit that changes nothing. What they show is rounding.
+IDENTITY_OBJECT: Kind = ("identity", "object")
+IDENTITY_ANSWER: Kind = ("identity", "answer")
+
+
+@dataclass(frozen=True)
+class Spec:
+    """One intervention at one place.
+
+    Attributes:
+        kind: intervention and position.
+        layer: first layer it acts on.
+        layers: how many layers in a row it acts on.
+        heads: attention knockout: query heads whose weights are cut; None for all.
+    """
+
+    kind: Kind
+    layer: int
+    layers: int = 1
+    heads: tuple[int, ...] | None = None
+
+    def acts(self, layer: int) -> bool:
+        """Whether it acts on ``layer``."""
+        return self.layer <= layer < self.layer + self.layers
+
+
+@dataclass(frozen=True)
+class Sample:
+    """One prompt with one grounding set, ready for one model.
+
+    Attributes:
+        ids: token ids of the prompt, int64 [length], image tokens expanded; the last one predicts the answer.
+        image: the picture.
+        target: id of the gold letter.
+        letters: ids of all options' letters.
+        vision: absolute positions of the image tokens.
+        tokens: absolute positions of the grounding set B, a subset of ``vision``; may be empty.
+    """
+
+    ids: Tensor
+    image: Image.Image
+    target: int
+    letters: tuple[int, ...]
+    vision: tuple[int, ...]
+    tokens: tuple[int, ...]
+
+    def __post_init__(self) -> None:
+        if not set(self.tokens) <= set(self.vision):
+            raise ValueError(f"grounding set {sorted(set(self.tokens) - set(self.vision))[:3]} is no image token")
+
+
+@dataclass(frozen=True)
+class Result:
+    """Log-probabilities of the gold letter over the whole vocabulary, nats, float32 on the CPU.
+
+    Attributes:
+        clean: [samples], without intervention.
+        logprob: [specs, samples], under each intervention.
+        letters: per sample, float32 [options], clean log-probabilities of the letters.
+    """
+
+    clean: Tensor
+    logprob: Tensor
+    letters: list[Tensor]
+
+
+def all_layers(kinds: tuple[Kind, ...], layers: int, window: int = 1) -> list[Spec]:
+    """One spec per kind and layer."""
+    return [Spec(kind, layer, min(window, layers - layer)) for kind in kinds for layer in range(layers)]
