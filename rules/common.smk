@@ -33,21 +33,19 @@ wildcard_constraints:
     dataset="|".join([*CONFIG.datasets, "pool"]),
     model="|".join(MODELS),
     voter="|".join(CONFIG.voters),
-    itemset="pool|bench",
+    itemset="pool|bench|circular",
     family="|".join([CLEAN, *FAMILIES]),
 
 
-# Every input is `ancient`: Snakemake compares file times whatever its triggers are, and times move with a copy. What is
-# out of date is told by the digests alone, which cover everything upstream.
 def dataset_inputs(wildcards):
-    return {key: ancient(path) for key, path in JOBS.sources(wildcards.dataset).items()}
+    """What the importer reads. External files are `ancient`: their content is in the digest, their times say nothing."""
+    found = JOBS.inputs(wildcards.dataset).items()
+    return {key: path if path.startswith("results/") else ancient(path) for key, path in found}
 
 
 def score_inputs(wildcards):
     found = {"questions": paths.items("pool"), "corrupted": paths.corrupted("pool", wildcards.family)}
-    if wildcards.itemset == "bench":
-        found["selection"] = paths.selection("bench.parquet")
-    return {key: ancient(path) for key, path in found.items()}
+    return found | ({"selection": paths.selection("bench.parquet")} if wildcards.itemset == "bench" else {})
 
 
 def all_shards(path_of):

@@ -1,6 +1,6 @@
 rule corrupt:
     input:
-        images=ancient(paths.images("{dataset}")),
+        images=paths.images("{dataset}"),
     output:
         paths.corrupted("{dataset}", "{family}"),
     log:

@@ -28,8 +28,8 @@ rule import_dataset:
 
 rule pool:
     input:
-        questions=ancient([paths.items(dataset) for dataset in CONFIG.pool.quotas]),
-        images=ancient([paths.images(dataset) for dataset in CONFIG.pool.quotas]),
+        questions=[paths.items(dataset) for dataset in CONFIG.pool.quotas],
+        images=[paths.images(dataset) for dataset in CONFIG.pool.quotas],
     output:
         questions=paths.items("pool"),
         images=paths.images("pool"),

@@ -32,8 +32,8 @@ rule demo_scenes:
 
 rule demo_model:
     input:
-        letter=ancient(JOBS.here("resources/prompts/letter.txt")),
-        text=ancient(JOBS.here("resources/prompts/text.txt")),
+        letter=JOBS.here("resources/prompts/letter.txt"),
+        text=JOBS.here("resources/prompts/text.txt"),
     output:
         model=directory("results/demo/models/{model}"),
         curve="results/demo/models/{model}.curve.csv",
@@ -61,8 +61,8 @@ rule demo_model:
 
 rule demo_models:
     input:
-        curves=ancient(expand("results/demo/models/{model}.curve.csv", model=DEMO_MODELS)),
-        accuracies=ancient(expand("results/demo/models/{model}.accuracy.csv", model=DEMO_MODELS)),
+        curves=expand("results/demo/models/{model}.curve.csv", model=DEMO_MODELS),
+        accuracies=expand("results/demo/models/{model}.accuracy.csv", model=DEMO_MODELS),
     output:
         figure="results/demo/demo-models.svg",
         table="results/demo/demo-models.md",

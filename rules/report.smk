@@ -16,7 +16,7 @@ FIGURES = [
 
 rule plot_ras_by_family:
     input:
-        summaries=ancient(all_models("summary")),
+        summaries=all_models("summary"),
     output:
         svg=paths.figure("ras_by_family", "svg"),
         png=report(
@@ -44,7 +44,7 @@ rule plot_ras_by_family:
 
 rule plot_severity_trends:
     input:
-        summaries=ancient(all_models("summary")),
+        summaries=all_models("summary"),
     output:
         svg=paths.figure("severity_trends", "svg"),
         png=report(
@@ -72,7 +72,7 @@ rule plot_severity_trends:
 
 rule plot_state_shares:
     input:
-        summaries=ancient(all_models("summary")),
+        summaries=all_models("summary"),
     output:
         svg=paths.figure("state_shares", "svg"),
         png=report(
@@ -98,7 +98,7 @@ rule plot_state_shares:
 
 rule plot_accuracy_ras:
     input:
-        summaries=ancient(all_models("summary")),
+        summaries=all_models("summary"),
     output:
         svg=paths.figure("accuracy_ras", "svg"),
         png=report(
@@ -124,7 +124,7 @@ rule plot_accuracy_ras:
 
 rule plot_corruption_heatmap:
     input:
-        cells=ancient(all_models("cells")),
+        cells=all_models("cells"),
     output:
         svg=paths.figure("corruption_heatmap", "svg"),
         png=report(
@@ -152,8 +152,8 @@ rule plot_corruption_heatmap:
 
 rule plot_gini:
     input:
-        gini=ancient(paths.selection("gini.parquet")),
-        selection=ancient(paths.selection("bench.parquet")),
+        gini=paths.selection("gini.parquet"),
+        selection=paths.selection("bench.parquet"),
     output:
         svg=paths.figure("gini", "svg"),
         png=report(paths.figure("gini", "png"), caption="../resources/report/gini.rst", category="Selection"),
@@ -177,7 +177,7 @@ rule plot_gini:
 
 rule contact_sheet:
     input:
-        corrupted=ancient(all_shards(lambda family: paths.corrupted("pool", family))),
+        corrupted=all_shards(lambda family: paths.corrupted("pool", family)),
     output:
         svg=paths.figure("contact_sheet", "svg"),
         png=report(

@@ -24,8 +24,8 @@ rule score:
 # A voter's bench scores are rows of its pool scores; nothing is computed again.
 rule cut_bench:
     input:
-        scores=ancient(all_shards(lambda family: paths.scores("{voter}", "pool", family))),
-        selection=ancient(paths.selection("bench.parquet")),
+        scores=all_shards(lambda family: paths.scores("{voter}", "pool", family)),
+        selection=paths.selection("bench.parquet"),
     output:
         scores=all_shards(lambda family: paths.scores("{voter}", "bench", family)),
     log:
@@ -47,3 +47,29 @@ rule cut_bench:
 
 
 ruleorder: cut_bench > score
+
+
+# Position bias (scoring.circular): the bench's options in all cyclic rotations are items of their own, scored by `score`.
+rule rotate_bench:
+    input:
+        questions=paths.items("pool"),
+        selection=paths.selection("bench.parquet"),
+    output:
+        questions=paths.selection("rotations.parquet"),
+        rejected=paths.selection("rotations_rejected.parquet"),
+    log:
+        "logs/rotate_bench/rotate_bench.log",
+    benchmark:
+        "results/benchmarks/rotate_bench/rotate_bench.tsv"
+    conda:
+        "../envs/vlmdx.yaml"
+    resources:
+        mem_mb=2000,
+        runtime=10,
+    params:
+        digest=JOBS.rotate_bench.digest,
+        settings=JOBS.rotate_bench.settings,
+    message:
+        "Turning the options of the bench round"
+    script:
+        "../workflow/scripts/rotate_bench.py"

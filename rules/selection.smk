@@ -1,7 +1,7 @@
 rule embed_pool:
     input:
-        questions=ancient(paths.items("pool")),
-        images=ancient(paths.corrupted("pool", CLEAN)),
+        questions=paths.items("pool"),
+        images=paths.corrupted("pool", CLEAN),
     output:
         paths.selection("embeddings.safetensors"),
     log:
@@ -24,9 +24,9 @@ rule embed_pool:
 
 rule select_bench:
     input:
-        questions=ancient(paths.items("pool")),
-        embeddings=ancient(paths.selection("embeddings.safetensors")),
-        scores=ancient([paths.scores(voter, "pool", family) for voter in CONFIG.voters for family in JOBS.shards()]),
+        questions=paths.items("pool"),
+        embeddings=paths.selection("embeddings.safetensors"),
+        scores=[paths.scores(voter, "pool", family) for voter in CONFIG.voters for family in JOBS.shards()],
     output:
         selection=paths.selection("bench.parquet"),
         gini=paths.selection("gini.parquet"),

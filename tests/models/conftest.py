@@ -1,9 +1,24 @@
-"""Tiny models of both families, loaded by the ordinary loading code."""
+"""Tiny models of all families, loaded by the ordinary loading code."""
 
 import pytest
 from vlmdx.models.load import load
 
-from tests.models import tiny
+from tests.models import tiny, tiny_families
+
+EVERY = ["qwen", "llava", *tiny_families.FAMILIES]
+
+
+def opened(name, folder):
+    """The tiny model of any family, saved to ``folder`` and loaded from there."""
+    if name in tiny_families.FAMILIES:
+        return tiny_families.opened(name, folder)
+    return load(str(tiny.build(name, folder)), device="cpu")
+
+
+@pytest.fixture(scope="session", params=EVERY)
+def every(request, tmp_path_factory):
+    """The tiny model of each family behind its adapter."""
+    return opened(request.param, tmp_path_factory.mktemp("every") / request.param)
 
 
 @pytest.fixture(scope="session", params=["qwen", "llava"])

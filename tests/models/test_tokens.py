@@ -6,7 +6,7 @@ from transformers import PreTrainedTokenizerFast
 from vlmdx.models.prompts import LETTERS
 from vlmdx.models.tokens import PromptError, check_bos, continuation_ids, single_ids
 
-from tests.models.tiny import TOKENIZERS
+from tests.models.vocabularies import QWEN, have_qwen
 
 
 def sentencepiece(prepend_scheme):
@@ -21,9 +21,9 @@ def sentencepiece(prepend_scheme):
 
 
 def qwen():
-    if not (TOKENIZERS / "qwen").is_dir():
-        pytest.skip(f"no real Qwen tokenizer at {TOKENIZERS / 'qwen'}")
-    tokenizer = PreTrainedTokenizerFast.from_pretrained(TOKENIZERS / "qwen")
+    if not have_qwen():
+        pytest.skip(f"no real Qwen tokenizer at {QWEN}")
+    tokenizer = PreTrainedTokenizerFast.from_pretrained(QWEN)
     return lambda text: tokenizer(text)["input_ids"]
 
 

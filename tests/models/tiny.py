@@ -1,14 +1,10 @@
 """Tiny random models of the real architectures with their real processors, saved and reopened like released ones."""
 
-import string
-from functools import cache
 from pathlib import Path
 
 import numpy as np
-import pytest
 import torch
 from PIL import Image
-from tokenizers import Tokenizer, models, pre_tokenizers, processors
 from transformers import (
     CLIPImageProcessor,
     CLIPVisionConfig,
@@ -16,7 +12,6 @@ from transformers import (
     LlavaConfig,
     LlavaForConditionalGeneration,
     LlavaProcessor,
-    PreTrainedTokenizerFast,
     Qwen2_5_VLConfig,
     Qwen2_5_VLForConditionalGeneration,
     Qwen2_5_VLProcessor,
@@ -24,7 +19,8 @@ from transformers import (
     Qwen2VLVideoProcessor,
 )
 
-TOKENIZERS = Path(__file__).resolve().parents[3] / "shared" / "data" / "tokenizers"
+from tests.models import templates, vocabularies
+
 TEXT = {
     "hidden_size": 48,
     "intermediate_size": 96,
@@ -35,17 +31,6 @@ TEXT = {
     # Random weights of the usual scale give nearly flat logits, in which no error would show.
     "initializer_range": 0.2,
 }
-# As released: the turn marks of ChatML, the image between two vision marks.
-QWEN_TEMPLATE = (
-    "{% for m in messages %}<|im_start|>{{ m['role'] }}\n{% for c in m['content'] %}{% if c['type'] == 'image' %}"
-    "<|vision_start|><|image_pad|><|vision_end|>{% else %}{{ c['text'] }}{% endif %}{% endfor %}<|im_end|>\n"
-    "{% endfor %}{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}"
-)
-# As released: the answer follows "ASSISTANT:" after a space.
-LLAVA_TEMPLATE = (
-    "{% for m in messages %}{{ m['role'] | upper }}: {% for c in m['content'] %}{% if c['type'] == 'image' %}<image>\n"
-    "{% else %}{{ c['text'] }} {% endif %}{% endfor %}{% endfor %}{% if add_generation_prompt %}ASSISTANT:{% endif %}"
-)
 
 
 def build(name: str, folder: Path) -> Path:
@@ -58,9 +43,7 @@ def build(name: str, folder: Path) -> Path:
 
 
 def _qwen():
-    if not (TOKENIZERS / "qwen").is_dir():
-        pytest.skip(f"no real Qwen tokenizer at {TOKENIZERS / 'qwen'}")
-    tokenizer = PreTrainedTokenizerFast.from_pretrained(TOKENIZERS / "qwen")
+    tokenizer = vocabularies.qwen()
     ids = tokenizer.convert_tokens_to_ids
     config = Qwen2_5_VLConfig(
         text_config={
@@ -84,33 +67,13 @@ def _qwen():
         tie_word_embeddings=True,
     )
     processor = Qwen2_5_VLProcessor(
-        Qwen2VLImageProcessor(), tokenizer, Qwen2VLVideoProcessor(), chat_template=QWEN_TEMPLATE
+        Qwen2VLImageProcessor(), tokenizer, Qwen2VLVideoProcessor(), chat_template=templates.QWEN2_VL
     )
     return Qwen2_5_VLForConditionalGeneration(config), processor
 
 
-@cache
-def word_tokenizer() -> PreTrainedTokenizerFast:
-    """One word one token, unknown words [UNK]; puts <s> in front by itself, like Llama's."""
-    words = ["<s>", "</s>", "<pad>", "[UNK]", "<image>", *string.ascii_uppercase, *string.punctuation]
-    text = "USER ASSISTANT Answer with the option s letter from given choices directly what color is dog cat"
-    words += text.split()
-    vocabulary = {word: i for i, word in enumerate(dict.fromkeys(words))}
-    core = Tokenizer(models.WordLevel(vocabulary, unk_token="[UNK]"))
-    core.pre_tokenizer = pre_tokenizers.Sequence([pre_tokenizers.WhitespaceSplit(), pre_tokenizers.Punctuation()])
-    core.post_processor = processors.TemplateProcessing(single="<s> $A", special_tokens=[("<s>", vocabulary["<s>"])])
-    return PreTrainedTokenizerFast(
-        tokenizer_object=core,
-        bos_token="<s>",
-        eos_token="</s>",
-        pad_token="<pad>",
-        unk_token="[UNK]",
-        additional_special_tokens=["<image>"],
-    )
-
-
 def _llava():
-    tokenizer = word_tokenizer()
+    tokenizer = vocabularies.llama("<image>")
     vision = CLIPVisionConfig(
         hidden_size=32,
         intermediate_size=64,
@@ -132,7 +95,7 @@ def _llava():
         patch_size=14,
         vision_feature_select_strategy="default",
         num_additional_image_tokens=1,
-        chat_template=LLAVA_TEMPLATE,
+        chat_template=templates.LLAVA,
     )
     return LlavaForConditionalGeneration(config), processor
 

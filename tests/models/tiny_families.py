@@ -1,11 +1,10 @@
-"""Tiny random models of the further families, with their real processors."""
-
-import string
+"""Tiny random models of the further families, with their real processors, templates and kind of tokenizer."""
 
 import torch
 import transformers as hf
-from tokenizers import Tokenizer, models, pre_tokenizers
+from vlmdx.models.load import load
 
+from tests.models import templates, vocabularies
 from tests.models.tiny import TEXT
 
 SMALL_TEXT = {**TEXT, "hidden_size": 48, "head_dim": 16}
@@ -16,52 +15,7 @@ SIGLIP = {
     "num_attention_heads": 2,
     "initializer_range": 0.2,
 }
-SPECIAL = [
-    "<image>",
-    "<video>",
-    "<fake_token_around_image>",
-    "<global-img>",
-    "<end_of_utterance>",
-    *(f"<row_{i}_col_{j}>" for i in range(1, 7) for j in range(1, 7)),
-    "<img>",
-    "</img>",
-    "<IMG_CONTEXT>",
-    "<start_of_image>",
-    "<end_of_image>",
-    "<image_soft_token>",
-    "<|vision_start|>",
-    "<|vision_end|>",
-    "<|image_pad|>",
-    "<|video_pad|>",
-]
-
-
-def template(image: str, between: str = " ") -> str:
-    """A chat template with ``image`` as placeholder and ``between`` before the answer."""
-    return (
-        "{% for m in messages %}{{ m['role'] | upper }}:{% if m['role'] == 'assistant' %}" + between + "{% endif %}"
-        "{% for c in m['content'] %}{% if c['type'] == 'image' %}" + image + "{% else %}{{ c['text'] }}{% endif %}"
-        "{% endfor %}\n{% endfor %}{% if add_generation_prompt %}ASSISTANT:{% endif %}"
-    )
-
-
-def tokenizer(bos: str = "<s>", **named: str) -> hf.PreTrainedTokenizerFast:
-    """Word tokenizer; ``named`` special tokens become attributes, e.g. ``boi_token``."""
-    words = [bos, "</s>", "<pad>", "[UNK]", "\n", *SPECIAL, *string.ascii_uppercase, *string.punctuation]
-    words += ["USER", "ASSISTANT", "Answer", "with", "the", "option", "dog", "what"]
-    core = Tokenizer(models.WordLevel({w: i for i, w in enumerate(dict.fromkeys(words))}, unk_token="[UNK]"))
-    core.pre_tokenizer = pre_tokenizers.Sequence(
-        [pre_tokenizers.Split(" ", "removed"), pre_tokenizers.Split("\n", "isolated"), pre_tokenizers.Punctuation()]
-    )
-    return hf.PreTrainedTokenizerFast(
-        tokenizer_object=core,
-        bos_token=bos,
-        eos_token="</s>",
-        pad_token="<pad>",
-        unk_token="[UNK]",
-        additional_special_tokens=SPECIAL,
-        model_specific_special_tokens=named,
-    )
+TILES = [f"<row_{i}_col_{j}>" for i in range(1, 7) for j in range(1, 7)]
 
 
 def llama(words: hf.PreTrainedTokenizerFast) -> dict:
@@ -69,8 +23,29 @@ def llama(words: hf.PreTrainedTokenizerFast) -> dict:
     return {"model_type": "llama", **SMALL_TEXT, "vocab_size": len(words), "pad_token_id": words.pad_token_id}
 
 
+def qwen2_vl():
+    words = vocabularies.qwen()
+    ids = words.convert_tokens_to_ids
+    config = hf.Qwen2VLConfig(
+        text_config={
+            **TEXT,
+            "vocab_size": len(words),
+            "rope_scaling": {"type": "mrope", "rope_type": "default", "mrope_section": [2, 3, 3]},
+        },
+        vision_config={"depth": 2, "embed_dim": 32, "num_heads": 2, "hidden_size": 48, "initializer_range": 0.2},
+        image_token_id=ids("<|image_pad|>"),
+        video_token_id=ids("<|video_pad|>"),
+        vision_start_token_id=ids("<|vision_start|>"),
+        vision_end_token_id=ids("<|vision_end|>"),
+    )
+    processor = hf.Qwen2VLProcessor(
+        hf.Qwen2VLImageProcessor(), words, hf.Qwen2VLVideoProcessor(), chat_template=templates.QWEN2_VL
+    )
+    return hf.Qwen2VLForConditionalGeneration(config), processor
+
+
 def qwen3_vl():
-    words = tokenizer()
+    words = vocabularies.qwen()
     ids = words.convert_tokens_to_ids
     config = hf.Qwen3VLConfig(
         text_config={
@@ -98,13 +73,13 @@ def qwen3_vl():
         hf.Qwen2VLImageProcessor(**pixels),
         words,
         hf.Qwen3VLVideoProcessor(),
-        chat_template=template("<|vision_start|><|image_pad|><|vision_end|>"),
+        chat_template=templates.QWEN3_VL,
     )
     return hf.Qwen3VLForConditionalGeneration(config), processor
 
 
 def llava_next():
-    words, side = tokenizer(), 56
+    words, side = vocabularies.llama("<image>"), 56
     pinpoints = [[56, 112], [112, 56], [112, 112]]
     config = hf.LlavaNextConfig(
         vision_config={"model_type": "clip_vision_model", **SIGLIP, "image_size": side, "patch_size": 14},
@@ -120,13 +95,13 @@ def llava_next():
         patch_size=14,
         vision_feature_select_strategy="default",
         num_additional_image_tokens=1,
-        chat_template=template("<image>\n"),
+        chat_template=templates.LLAVA_NEXT,
     )
     return hf.LlavaNextForConditionalGeneration(config), processor
 
 
 def llava_onevision():
-    words, side = tokenizer(), 56
+    words, side = vocabularies.qwen("<image>", "<video>"), 56
     pinpoints = [[56, 56], [56, 112], [112, 56], [112, 112]]
     config = hf.LlavaOnevisionConfig(
         vision_config={"model_type": "siglip_vision_model", **SIGLIP, "image_size": side, "patch_size": 14},
@@ -141,15 +116,15 @@ def llava_onevision():
         hf.LlavaOnevisionVideoProcessor(),
         num_image_tokens=16,
         vision_feature_select_strategy="full",
-        chat_template=template("<image>\n"),
+        chat_template=templates.LLAVA_ONEVISION,
     )
     return hf.LlavaOnevisionForConditionalGeneration(config), processor
 
 
 def internvl():
-    words = tokenizer(
-        start_image_token="<img>", end_image_token="</img>", context_image_token="<IMG_CONTEXT>", video_token="<video>"
-    )
+    marks = {"start_image_token": "<img>", "end_image_token": "</img>"}
+    marks |= {"context_image_token": "<IMG_CONTEXT>", "video_token": "<video>"}
+    words = vocabularies.qwen(*marks.values(), **marks)
     config = hf.InternVLConfig(
         vision_config={**SIGLIP, "image_size": [56, 56], "patch_size": [14, 14]},
         text_config=llama(words),
@@ -161,13 +136,21 @@ def internvl():
         words,
         hf.InternVLVideoProcessor(),
         image_seq_length=4,
-        chat_template=template("<IMG_CONTEXT>\n"),
+        chat_template=templates.INTERNVL,
     )
     return hf.InternVLForConditionalGeneration(config), processor
 
 
 def idefics3():
-    words = tokenizer()
+    words = vocabularies.byte_level(
+        "<image>",
+        "<fake_token_around_image>",
+        "<global-img>",
+        "<end_of_utterance>",
+        *TILES,
+        bos="<|begin_of_text|>",
+        eos="<|end_of_text|>",
+    )
     config = hf.Idefics3Config(
         vision_config={**SIGLIP, "image_size": 56, "patch_size": 14},
         text_config=llama(words),
@@ -178,13 +161,44 @@ def idefics3():
         hf.Idefics3ImageProcessor(size={"longest_edge": 168}, max_image_size={"longest_edge": 56}),
         words,
         image_seq_len=4,
-        chat_template=template("<image>"),
+        chat_template=templates.idefics3("<|begin_of_text|>"),
     )
     return hf.Idefics3ForConditionalGeneration(config), processor
 
 
+def smolvlm():
+    words = vocabularies.byte_level(
+        "<image>",
+        "<fake_token_around_image>",
+        "<global-img>",
+        "<end_of_utterance>",
+        *TILES,
+        bos="<|im_start|>",
+        eos="<|im_end|>",
+        image_token="<image>",
+        fake_image_token="<fake_token_around_image>",
+        global_image_token="<global-img>",
+        end_of_utterance_token="<end_of_utterance>",
+    )
+    config = hf.SmolVLMConfig(
+        vision_config={**SIGLIP, "image_size": 56, "patch_size": 14},
+        text_config=llama(words),
+        image_token_id=words.convert_tokens_to_ids("<image>"),
+        scale_factor=2,
+    )
+    processor = hf.SmolVLMProcessor(
+        hf.SmolVLMImageProcessor(size={"longest_edge": 168}, max_image_size={"longest_edge": 56}),
+        words,
+        hf.SmolVLMVideoProcessor(),
+        image_seq_len=4,
+        chat_template=templates.idefics3("<|im_start|>"),
+    )
+    return hf.SmolVLMForConditionalGeneration(config), processor
+
+
 def gemma3():
-    words = tokenizer(boi_token="<start_of_image>", eoi_token="<end_of_image>", image_token="<image_soft_token>")
+    marks = {"boi_token": "<start_of_image>", "eoi_token": "<end_of_image>", "image_token": "<image_soft_token>"}
+    words = vocabularies.gemma("<start_of_turn>", "<end_of_turn>", *marks.values(), **marks)
     config = hf.Gemma3Config(
         text_config={**SMALL_TEXT, "vocab_size": len(words), "sliding_window": 64},
         vision_config={**SIGLIP, "image_size": 56, "patch_size": 14},
@@ -197,7 +211,7 @@ def gemma3():
         hf.Gemma3ImageProcessor(size={"height": 56, "width": 56}),
         words,
         image_seq_length=4,
-        chat_template=template("<start_of_image>", ""),
+        chat_template=templates.GEMMA3,
     )
     model = hf.Gemma3ForConditionalGeneration(config)
     torch.nn.init.normal_(model.model.multi_modal_projector.mm_input_projection_weight, std=0.2)
@@ -205,10 +219,17 @@ def gemma3():
 
 
 def paligemma():
-    words = tokenizer(bos="<bos>")
+    words = vocabularies.gemma("<image>")
     config = hf.PaliGemmaConfig(
         vision_config={"model_type": "siglip_vision_model", **SIGLIP, "image_size": 56, "patch_size": 14},
-        text_config={"model_type": "gemma", **SMALL_TEXT, "vocab_size": len(words), "pad_token_id": words.pad_token_id},
+        text_config={
+            "model_type": "gemma2",  # PaliGemma 2
+            **SMALL_TEXT,
+            "vocab_size": len(words),
+            "pad_token_id": words.pad_token_id,
+            "sliding_window": 64,
+            "query_pre_attn_scalar": 16,
+        },
         image_token_index=words.convert_tokens_to_ids("<image>"),
         projection_dim=48,
     )
@@ -218,7 +239,18 @@ def paligemma():
     return model, hf.PaliGemmaProcessor(images, words)
 
 
-FAMILIES = {f.__name__: f for f in (qwen3_vl, llava_next, llava_onevision, internvl, idefics3, gemma3, paligemma)}
+FAMILIES = {
+    build.__name__: build
+    for build in (qwen2_vl, qwen3_vl, llava_next, llava_onevision, internvl, idefics3, smolvlm, gemma3, paligemma)
+}
+
+
+ATTENTION = {"paligemma": "eager"}  # Gemma 2 caps its attention scores, which sdpa cannot
+
+
+def opened(name, folder, **options):
+    """The tiny model of family ``name``, saved to ``folder`` and loaded from there."""
+    return load(str(build(name, folder)), device="cpu", attention=ATTENTION.get(name, "sdpa"), **options)
 
 
 def build(name, folder):

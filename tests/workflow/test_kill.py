@@ -42,11 +42,9 @@ def test_s07_kill_in_mid_scoring_then_the_same_command(finished, tmp_path, victi
         job.kill()
     process.wait(300)
     assert not (folder / "results" / "ras_table.csv").exists()
-    kept = {path: path.stat().st_mtime_ns for path in finished_cells(folder)}
 
     again = run(folder, "--quiet", "rules", "--", "results/ras_table.csv")
     assert again.returncode == 0, again.stdout
-    assert kept, "at least one finished cell outlived the kill"
     for table in TABLES:
         assert (folder / "results" / table).read_bytes() == (finished / "results" / table).read_bytes(), table
     assert not finished_cells(folder), "parts are removed when the shard stands"

@@ -4,6 +4,8 @@ Reads the score shards of one model over one item set (``input.selection`` names
 ``input.questions``); writes only what :mod:`vlmdx.reliability` computes.
 """
 
+import sys
+from collections import Counter
 from typing import Any
 
 from vlmdx.provenance import footer, run_job
@@ -20,6 +22,13 @@ def main(snakemake: Any) -> None:
         snakemake.input.questions,
         snakemake.input.get("selection"),
         **snakemake.params.settings,
+    )
+    codes = Counter(tables.set_aside["code"].to_pylist())
+    aside = "".join(f"; {count} x {code}" for code, count in sorted(codes.items()))
+    measured, total = tables.cells.num_rows, tables.cells.num_rows + tables.set_aside.num_rows
+    print(
+        f"{snakemake.wildcards.model}: {total} cells = {measured} measured + {total - measured} set aside{aside}",
+        file=sys.stderr,
     )
     provenance = footer(snakemake)
     write_table(snakemake.output.cells, tables.cells, CELLS, provenance=provenance)

@@ -4,7 +4,6 @@ import sys
 
 import pyarrow as pa
 import pyarrow.compute as pc
-
 from vlmdx.provenance import footer, run_job
 from vlmdx.schema import read_table, write_table
 from vlmdx.schema.tables import ITEMS, REJECTED, SELECTION

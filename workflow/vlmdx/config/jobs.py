@@ -89,6 +89,13 @@ class Jobs:
         entry = self.config.datasets[dataset].model_dump()
         return {key: self.here(value) for key, value in entry.items() if key in SOURCES and value}
 
+    def inputs(self, dataset: str) -> dict[str, str]:
+        """The same as Snakemake inputs: without a folder that the workflow makes, whose time is all Snakemake knows.
+
+        The files beside it come from the same rule, and the digest names that rule's job.
+        """
+        return {k: p for k, p in self.sources(dataset).items() if not (p.startswith("results/") and k == "images")}
+
     @functools.cache  # noqa: B019 -- one Jobs lives as long as the process
     def import_dataset(self, dataset: str) -> Job:
         """Rule import_dataset."""
@@ -137,7 +144,9 @@ class Jobs:
             "device": scoring.device,
             "template": Path(self.here(template)).read_text(encoding="utf-8"),
         }
-        before = [self.corrupt("pool", family), *([self.select_bench] if itemset == "bench" else [])]
+        before = [self.corrupt("pool", family)]
+        if itemset != "pool":
+            before.append(self.select_bench if itemset == "bench" else self.rotate_bench)
         modules = _adapter_modules(entry, Path(self.here(entry.source)))
         return self._job("score", settings, INFERENCE, before, content=self._weights(entry), modules=modules)
 
@@ -173,6 +182,29 @@ class Jobs:
         answers = [self.score(voter, "pool", family) for family in self.shards()]
         return self._job("cut_bench", {}, ("pyarrow",), [self.select_bench, *answers])
 
+    def circular_models(self) -> list[str]:
+        """Models whose answers to rotated options are asked for; a read-out in words shows no options to rotate."""
+        models = self.config.models.items() if self.config.scoring.circular else ()
+        return [slug for slug, entry in models if entry.readout == "letter"]
+
+    @functools.cached_property
+    def rotate_bench(self) -> Job:
+        """Rule rotate_bench."""
+        return self._job("rotate_bench", {}, ("pyarrow",), [self.select_bench])
+
+    @functools.cached_property
+    def circular(self) -> Job:
+        """Rule circular."""
+        models, keys = self.circular_models(), {"bootstrap", "confidence"}
+        settings = {"models": models, "seed": self.config.seed, **self.config.reliability.model_dump(include=keys)}
+        before = [self.bench_scores(model, CLEAN) for model in models]
+        before += [self.score(model, "circular", CLEAN) for model in models]
+        return self._job("circular", settings, TABLES, [self.rotate_bench, *before])
+
+    def bench_scores(self, model: str, family: str) -> Job:
+        """The job that makes a model's bench scores: cut from the pool's for a voter, scored for any other."""
+        return self.cut_bench(model) if model in self.config.voters else self.score(model, "bench", family)
+
     @functools.cache  # noqa: B019
     def reliability(self, model: str) -> Job:
         """Rule reliability."""
@@ -182,9 +214,7 @@ class Jobs:
             "families": self.families(),
             "severities": self.config.corruptions.severities,
         }
-        voter = model in self.config.voters
-        scores = [self.score(model, "bench", family) for family in self.shards()]
-        before = [self.cut_bench(model)] if voter else scores
+        before = [self.bench_scores(model, family) for family in self.shards()]
         return self._job("reliability", settings, TABLES, before, files=self._sql())
 
     @functools.cached_property
@@ -192,6 +222,21 @@ class Jobs:
         """Rule ras_table."""
         settings = {"models": list(self.config.models), "families": self.families()}
         return self._job("ras_table", settings, TABLES, self._all_models(), files=self._sql())
+
+    @functools.cached_property
+    def accounting(self) -> Job:
+        """Rule accounting."""
+        settings = {
+            "quotas": dict(self.config.pool.quotas),
+            "families": self.families(),
+            "severities": self.config.corruptions.severities,
+            "models": list(self.config.models),
+            "voters": self.config.voters,
+            "circular": self.circular_models(),
+        }
+        # What is upstream of these is part of their digests, and so is everything that is counted.
+        before = [*self._all_models(), *([self.circular] if settings["circular"] else [])]
+        return self._job("accounting", settings, TABLES, before)
 
     @functools.cache  # noqa: B019
     def plot(self, rule: str) -> Job:
@@ -249,6 +294,8 @@ def faults(config: Config, here: Callable[[str], str]) -> list[str]:
             _adapter_modules(entry, folder)
         except (ValueError, OSError, KeyError) as error:
             lines.append(f"config: models.{slug}: {error}")
+    if config.scoring.circular and all(entry.readout == "text" for entry in config.models.values()):
+        lines.append("config: scoring.circular: no model has the letter read-out, so no options are shown that can turn")
     for key in ("letter_prompt", "text_prompt"):
         if not Path(here(getattr(config.scoring, key))).is_file():
             lines.append(f"config: scoring.{key}: no file {getattr(config.scoring, key)!r}")

@@ -30,6 +30,10 @@ class Scoring(Block):
     device: Literal["auto", "cuda", "mps", "cpu"] = Field("auto", description="auto takes cuda, then mps, then cpu")
     letter_prompt: str = Field("resources/prompts/letter.txt", description="prompt file of the letter read-out")
     text_prompt: str = Field("resources/prompts/text.txt", description="prompt file of the text read-out")
+    circular: bool = Field(
+        False,
+        description="also ask every bench item about its clean image with its options in all cyclic rotations",
+    )
 
 
 class Demo(Block):

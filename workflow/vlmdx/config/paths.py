@@ -7,6 +7,8 @@ TABLE = "results/ras_table.csv"
 BY_SEVERITY = "results/ras_by_severity.csv"
 BY_CORRUPTION = "results/ras_by_corruption.csv"
 POSITION_BIAS = "results/position_bias.csv"
+CIRCULAR = "results/circular.csv"
+ACCOUNTING = "results/accounting.csv"
 RESOLVED_CONFIG = "results/config.yaml"
 SCENES = "results/demo/scenes"
 
@@ -32,12 +34,14 @@ def corrupted(dataset: str, family: str) -> str:
 
 
 def scores(model: str, itemset: str, family: str) -> str:
-    """Shard of a model's scores on the pool or the bench."""
+    """Shard of a model's scores on the pool, the bench or the bench's rotations (circular)."""
     return f"results/scores/{model}/{itemset}/{family}.parquet"
 
 
 def selection(name: str) -> str:
-    """Artifacts of the selection: bench.parquet, bench.txt, gini.parquet, embeddings.safetensors."""
+    """Artifacts of the selection: bench.parquet, bench.txt, gini.parquet, embeddings.safetensors; and the rotations of
+    the bench: rotations.parquet, rotations_rejected.parquet.
+    """
     return f"results/selection/{name}"
 
 

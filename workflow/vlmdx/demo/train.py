@@ -52,14 +52,15 @@ class Progress:
 
 
 def default_stages(name: str) -> tuple[Stage, ...]:
-    """The shipped recipe; LLaVA's tower, without rotary positions, takes longer to see shapes."""
+    """The shipped recipe; LLaVA's tower, without rotary positions, takes longer to see shapes, hence its stage "look"."""
+    slow = name == "llava-demo"
     return (
-        Stage("see", 800 if name == "qwen-demo" else 1200, 32, Mix(), dense=1.0, lr=2e-3, horizon=1500),
+        Stage("see", 1200 if slow else 800, 32, Mix(), dense=1.0, lr=2e-3, horizon=1500),
         Stage("pair", 300, 24, Mix(pair=8), floor=0.3),
+        *([Stage("look", 400, 24, Mix(pair=8), lr=1.5e-3, dense=1.0, floor=0.2)] if slow else []),
         Stage("say", 100, 24, Mix(pair=2, text=3, find=3), lr=1.5e-3, floor=0.7, horizon=300, deep=False),
         Stage("ask", 1200, 12, Mix(pair=1, text=2, letter=4, find=1), lr=1e-3, floor=1.0),
-        Stage("drill", 5000, 12, Mix(text=1, letter=6), lr=1e-3, floor=1.0),
-        Stage("settle", 600, 12, Mix(text=1, letter=6), lr=1e-3),
+        Stage("drill", 2600, 12, Mix(text=1, letter=6), lr=8e-4),
     )
 
 

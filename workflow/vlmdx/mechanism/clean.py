@@ -62,7 +62,7 @@ class _Watch:
     """State of the hooks during one pass."""
 
     visit: Callable[[LayerPass], None]
-    rows: int
+    real: Tensor
     context: dict[str, Any] = field(default_factory=dict)
     recorder: Recorder = field(default_factory=Recorder)
     hidden: Tensor | None = None
@@ -98,9 +98,20 @@ def check_attention(adapter: Adapter) -> None:
 
 
 def walk(
-    adapter: Adapter, rows: Sequence[Row], images: Sequence[Image.Image], visit: Callable[[LayerPass], None]
+    adapter: Adapter,
+    rows: Sequence[Row],
+    images: Sequence[Image.Image],
+    real: Tensor,
+    visit: Callable[[LayerPass], None],
 ) -> Tensor:
     """Run a batch without any change and call ``visit`` after each decoder layer.
+
+    Args:
+        adapter: the model.
+        rows: the batch.
+        images: its images.
+        real: bool [rows, length], not padding.
+        visit: called after each layer.
 
     Returns:
         float32 next-token logits as of :meth:`Adapter.logits`.
@@ -111,7 +122,7 @@ def walk(
     """
     check_attention(adapter)
     layers = list(adapter.decoder_layers)
-    watch = _Watch(visit, len(rows))
+    watch = _Watch(visit, real)
 
     def enter_model(module: nn.Module, args: tuple, kwargs: dict[str, Any]) -> None:
         watch.context = kwargs
@@ -172,12 +183,13 @@ def _allowed(mask: Any, output: Tensor, watch: _Watch) -> Tensor:
         length = output.shape[1]
         if mask is None:  # transformers leaves the mask out where it is causal and nothing is padded
             allowed = torch.ones(length, length, dtype=torch.bool, device=output.device).tril()
-            allowed = allowed.expand(len(output), -1, -1)
         elif isinstance(mask, Tensor) and mask.ndim == 4 and mask.shape[1] == 1:
             blocked = ~mask if mask.dtype == torch.bool else mask < torch.finfo(mask.dtype).min / 2
-            allowed = ~blocked[:, 0].expand(len(output), -1, -1)
+            allowed = ~blocked[:, 0]
         else:
             raise EngineError(f"attention mask of type {type(mask).__name__} is not 4-D; load with attention: sdpa")
+        # What padding reads is of no interest, and would look like somebody reading the answer position.
+        allowed = allowed & watch.real[:, :, None]
         watch.masks[id(mask)] = (mask, allowed)  # the mask itself is kept, so that its id stays its own
     return watch.masks[id(mask)][1]
 

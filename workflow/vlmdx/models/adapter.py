@@ -69,6 +69,10 @@ class Adapter:
         """
         return self._render(user_turn(text), add_generation_prompt=True)
 
+    def render_answer(self, text: str, answer: str) -> str:
+        """The same conversation with ``answer`` given."""
+        return self._render([*user_turn(text), {"role": "assistant", "content": [{"type": "text", "text": answer}]}])
+
     def _render(self, turns: list[dict], **options: Any) -> str:
         if not self.processor.chat_template:
             raise ValueError(
@@ -84,9 +88,7 @@ class Adapter:
         Raises:
             ValueError: the template does not continue the prompt with the answer (e.g. it opens a <think> block).
         """
-        turn = user_turn("?")
-        prompt = self._render(turn, add_generation_prompt=True)
-        whole = self._render([*turn, {"role": "assistant", "content": [{"type": "text", "text": "ANSWER"}]}])
+        prompt, whole = self.render("?"), self.render_answer("?", "ANSWER")
         between, found, _ = whole.removeprefix(prompt).partition("ANSWER")
         if not whole.startswith(prompt) or not found or between.strip():
             raise ValueError(
@@ -280,6 +282,13 @@ class Adapter:
         keep = torch.minimum((last - kept + 1)[:, None] + steps, last[:, None])
         vision = self.vision_inputs(images, [row.image for row in rows])
         return self.model(**text, **vision, logits_to_keep=keep, use_cache=False).logits.float()
+
+    def verify(self) -> None:
+        """Prove at loading that this adapter fits the model; those written for a family are proved by the tests.
+
+        Raises:
+            ValueError: it does not.
+        """
 
     # ---- record ---------------------------------------------------------------------------------------------------
 

@@ -1,25 +1,87 @@
 """Download a model into the Hugging Face cache: its own step, on a machine with internet, before any job runs."""
 
+from dataclasses import dataclass
 from pathlib import Path
 
-from huggingface_hub import snapshot_download
+from huggingface_hub import HfApi, snapshot_download
+from huggingface_hub.errors import (
+    GatedRepoError,
+    HfHubHTTPError,
+    LocalEntryNotFoundError,
+    OfflineModeIsEnabled,
+    RepositoryNotFoundError,
+    RevisionNotFoundError,
+)
 
-# Configuration, tokenizer, chat template and safetensors weights; no pickles, no Python.
-FILES = ("*.json", "*.safetensors", "*.jinja", "*.txt", "*.model")
+from vlmdx.models.files import check_files, patterns, read_config
 
 
-def fetch(source: str, revision: str | None = None, trust_remote_code: bool = False) -> Path:
-    """Download what :func:`vlmdx.models.load.load` opens; a local folder is left alone.
+class FetchError(RuntimeError):
+    """A model could not be fetched; the message says why and what to do, and holds no token."""
+
+
+@dataclass(frozen=True)
+class Fetched:
+    """A model on this machine.
+
+    Attributes:
+        revision: the commit, 40 hexadecimal digits.
+        model_type: of its config.json.
+    """
+
+    source: str
+    revision: str
+    model_type: str
+    folder: Path
+
+
+def resolve(source: str, revision: str | None = None) -> str:
+    """Commit that ``revision`` (default: the main branch) of a hub id names today.
+
+    Raises:
+        FetchError: the hub cannot be reached, or does not give this model.
+    """
+    try:
+        commit = HfApi().model_info(source, revision=revision).sha
+    except (HfHubHTTPError, OSError, ValueError) as error:
+        raise _told(source, revision, error) from error
+    if commit is None:
+        raise FetchError(f"{source}: the hub names no commit for revision {revision!r}")
+    return commit
+
+
+def fetch(source: str, commit: str, trust_remote_code: bool = False, processor: bool = True) -> Fetched:
+    """Download what :func:`vlmdx.models.load.load` opens, and see that it is whole.
 
     Args:
-        source: hub id or local folder.
-        revision: commit, tag or branch.
+        source: hub id.
+        commit: 40 hexadecimal digits; a name that can move is resolved first.
         trust_remote_code: also download the model's own Python files.
+        processor: the model comes with its processor and tokenizer.
 
-    Returns:
-        The folder with the files.
+    Raises:
+        FetchError: the hub cannot be reached, or does not give this model.
+        FileNotFoundError: the repository holds no safetensors weights.
     """
-    if Path(source).is_dir():
-        return Path(source)
-    patterns = [*FILES, "*.py"] if trust_remote_code else list(FILES)
-    return Path(snapshot_download(source, revision=revision, allow_patterns=patterns))
+    try:
+        folder = Path(snapshot_download(source, revision=commit, **patterns(trust_remote_code)))
+    except (HfHubHTTPError, OSError, ValueError) as error:
+        raise _told(source, commit, error) from error
+    check_files(folder, source, processor)
+    return Fetched(source, commit, read_config(folder)["model_type"], folder)
+
+
+def _told(source: str, revision: str | None, error: Exception) -> FetchError:
+    if isinstance(error, GatedRepoError):
+        return FetchError(f"{source}: gated; accept its licence on the hub, then log in with `hf auth login`")
+    if isinstance(error, RepositoryNotFoundError):
+        return FetchError(f"{source}: no such model on the hub, or a private one (`hf auth login`)")
+    if isinstance(error, RevisionNotFoundError):
+        return FetchError(f"{source}: no revision {revision!r}")
+    if isinstance(error, OfflineModeIsEnabled):
+        return FetchError(f"{source}: the hub is switched off here; unset HF_HUB_OFFLINE to fetch")
+    if isinstance(error, HfHubHTTPError):
+        return FetchError(f"{source}: the hub answers with status {error.response.status_code}; try again later")
+    if isinstance(error, LocalEntryNotFoundError | ConnectionError | TimeoutError):
+        return FetchError(f"{source}: the hub cannot be reached; run this on a machine with internet access")
+    return FetchError(f"{source}: {type(error).__name__}: {error}")

@@ -1,6 +1,6 @@
-"""LLaVA-NeXT and LLaVA-OneVision: an overview and tiles of the image, with a newline token after each row of tokens.
+"""LLaVA-NeXT: an overview and tiles of the image, with a newline token after each row of tokens.
 
-Sources: LLaVA-NeXT blog post of January 2024; arXiv 2408.03326 (section 3).
+Source: LLaVA-NeXT blog post of January 2024.
 """
 
 from typing import ClassVar

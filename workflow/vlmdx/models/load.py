@@ -1,17 +1,15 @@
 """Open a model from a local folder or from the Hugging Face cache, offline, without remote code or pickles."""
 
 import importlib
-import json
 from pathlib import Path
 from typing import Literal
 
 import torch
-from huggingface_hub import snapshot_download
-from huggingface_hub.errors import LocalEntryNotFoundError
-from transformers import AutoConfig, AutoModelForImageTextToText, AutoProcessor
+from transformers import AutoModelForImageTextToText, AutoProcessor
 
 from vlmdx.models.adapter import Adapter
 from vlmdx.models.families import adapter_module
+from vlmdx.models.files import check_files, read_config, snapshot
 
 DType = Literal["float32", "bfloat16", "float16", "auto"]
 Attention = Literal["sdpa", "eager", "flash_attention_2"]
@@ -26,6 +24,7 @@ def load(
     attention: Attention = "sdpa",
     max_pixels: int | None = None,
     trust_remote_code: bool = False,
+    verify: bool = True,
 ) -> Adapter:
     """Load a model and its processor behind the adapter of its family.
 
@@ -38,64 +37,57 @@ def load(
         attention: transformers' attention implementation.
         max_pixels: largest number of pixels per image after the processor's resize; None = the processor's own.
         trust_remote_code: run Python files that come with the model.
+        verify: let an adapter that is not written for this family prove itself first.
 
     Raises:
         FileNotFoundError: the files are not here, or the folder holds no safetensors weights.
-        ValueError: unknown family.
+        ValueError: unknown family, code of the model's own that is not trusted, or a failed verification.
     """
-    folder = snapshot(source, revision)
-    check_weights(folder, source)
+    folder = snapshot(source, revision, trust_remote_code)
+    check_files(folder, source)
+    adapter = importlib.import_module(adapter_of(folder, source, family, trust_remote_code)).Adapter
     local = {"local_files_only": True, "trust_remote_code": trust_remote_code}
-    model_type = family or AutoConfig.from_pretrained(folder, **local).model_type
-    adapter = importlib.import_module(adapter_module(model_type)).Adapter
     processor = AutoProcessor.from_pretrained(folder, **local)
     if max_pixels is not None:
         adapter.limit_pixels(processor.image_processor, max_pixels)
-    model = AutoModelForImageTextToText.from_pretrained(
-        folder,
-        dtype=dtype if dtype == "auto" else getattr(torch, dtype),
-        attn_implementation=attention,
-        use_safetensors=True,
-        **local,
-    )
-    model.to(pick_device(device)).eval()  # type: ignore[arg-type]
-    return adapter(model, processor, source, max_pixels)
-
-
-def snapshot(source: str, revision: str | None = None) -> Path:
-    """Folder with the model's files: ``source`` itself, or the cached snapshot of a hub id.
-
-    Raises:
-        FileNotFoundError: not in the cache; jobs never download, because parallel jobs would spoil each other's files
-            on network file systems and compute nodes have no internet.
-    """
-    if Path(source).is_dir():
-        return Path(source)
+    place = pick_device(device)
+    # Straight to an accelerator: 34 billion parameters need not pass through the host's memory.
+    there = {} if place.type == "cpu" else {"device_map": {"": place}}
     try:
-        return Path(snapshot_download(source, revision=revision, local_files_only=True))
-    except (LocalEntryNotFoundError, ValueError) as error:
-        at = f" at revision {revision}" if revision else ""
-        raise FileNotFoundError(
-            f"model {source!r}{at} is neither a folder nor in the Hugging Face cache; "
-            "run `vlmdx fetch` on a machine with internet access"
+        model = AutoModelForImageTextToText.from_pretrained(
+            folder,
+            dtype=dtype if dtype == "auto" else getattr(torch, dtype),
+            attn_implementation=attention,
+            use_safetensors=True,
+            **there,
+            **local,
+        )
+    except (ValueError, ImportError) as error:  # e.g. Gemma 2, inside PaliGemma 2, has no sdpa
+        raise ValueError(
+            f"{source} cannot be opened with `attention: {attention}`, `dtype: {dtype}`: {error}"
         ) from error
+    opened = adapter(model.to(place).eval(), processor, source, max_pixels)
+    if verify:
+        opened.verify()
+    return opened
 
 
-def check_weights(folder: Path, source: str) -> None:
-    """Insist on whole safetensors weights: opening a pickled checkpoint runs whatever code is in it.
+def adapter_of(folder: Path, source: str, family: str | None, trust_remote_code: bool) -> str:
+    """Module with the adapter of the model in ``folder``.
 
     Raises:
-        FileNotFoundError: no safetensors file (the message names the pickled ones), or shards are missing.
+        ValueError: unknown family, or the model needs code of its own that is not trusted.
     """
-    index = folder / "model.safetensors.index.json"
-    if index.is_file():
-        shards = set(json.loads(index.read_text())["weight_map"].values())
-        if missing := sorted(name for name in shards if not (folder / name).is_file()):
-            raise FileNotFoundError(f"{source}: {folder} lacks {', '.join(missing)}; run `vlmdx fetch` again")
-    elif not any(folder.glob("*.safetensors")):
-        pickled = sorted(f.name for pattern in ("*.bin", "*.pt", "*.pth", "*.ckpt") for f in folder.glob(pattern))
-        found = f"only pickled weights ({', '.join(pickled)}), which are refused" if pickled else "no weights"
-        raise FileNotFoundError(f"{source}: {folder} has {found}; expected *.safetensors")
+    config = read_config(folder)
+    try:
+        return adapter_module(family or config["model_type"])
+    except ValueError as error:
+        if "auto_map" in config and not trust_remote_code:
+            raise ValueError(
+                f"{source}: this model brings Python code of its own (auto_map in its config.json), which is not run; "
+                "read it, and if you trust it set `trust_remote_code: true` and `family: generic` in the model's entry"
+            ) from error
+        raise ValueError(f"{source}: {error}") from error
 
 
 def pick_device(device: str) -> torch.device:

@@ -1,8 +1,8 @@
 """Position bias from rotated options: one row per model, beside its plain figures on the same items.
 
 Everything is compared by option text (its index in the base item), never by letter. Bias of a letter = share of the
-answers that chose it - the share it would have if only the text decided. An item's rotations show each movable option at
-each movable place once, so without bias every movable place gets 1/m of the choices of movable options (ours).
+answers that chose it - the share it would have if only the text decided. An item's rotations show each movable option
+at each movable place once, so without bias every such place gets 1/m of the choices of movable options (ours).
 """
 
 from collections import Counter, defaultdict
@@ -20,14 +20,6 @@ from vlmdx.stats import cluster_bootstrap, null_if_nan
 
 MEASURES = ("accuracy", "accuracy_rotations", "accuracy_circular", "consistency")
 CLEAN_COLUMNS = ["item_id", "corruption", "option_index", "chosen", "reason"]
-
-
-@dataclass(frozen=True)
-class Answer:
-    """The option an item was answered with, or why it was not."""
-
-    place: int | None
-    reason: str | None
 
 
 @dataclass(frozen=True)
@@ -70,12 +62,7 @@ def circular_rows(
     Raises:
         ContractError: a file breaks its contract, or a model has no item with an answer in every rotation.
     """
-    wanted = ["item_id", "image_id", "options", "answer"]
-    turned = read_table(rotated, ITEMS, wanted).to_pylist()
-    steps = Counter(rotation_of(item["item_id"])[0] for item in turned)
-    base = {item["item_id"]: item for item in read_table(items, ITEMS, wanted).to_pylist() if item["item_id"] in steps}
-    if missing := sorted(set(steps) - set(base)):
-        raise ContractError(f"{rotated}: item {missing[0]!r} is not among the items of {items}; rotate the bench again")
+    base, steps = _items(items, rotated)
     rows = []
     for model, (plain_scores, turned_scores) in models.items():
         answers = {**_answers(plain_scores), **_answers(turned_scores)}
@@ -89,19 +76,33 @@ def circular_rows(
     return [{**row, **{name: row.get(name) for name in letters}} for row in rows]
 
 
-def _answers(path: str) -> dict[str, Answer]:
-    """Answer of each item on its clean image."""
-    found: dict[str, Answer] = {}
+def _items(items: str, rotated: str) -> tuple[dict[str, dict[str, Any]], Counter[str]]:
+    """Base items by id, and the number of rotations of each; the rotated file must be that of these items."""
+    wanted = ["item_id", "image_id", "options", "answer"]
+    turned = {item["item_id"]: item for item in read_table(rotated, ITEMS, wanted).to_pylist()}
+    steps = Counter(rotation_of(item_id)[0] for item_id in turned)
+    base = {item["item_id"]: item for item in read_table(items, ITEMS, wanted).to_pylist() if item["item_id"] in steps}
+    for item_id, item in turned.items():
+        name, step = rotation_of(item_id)
+        options = base[name]["options"] if name in base else None
+        if options is None or item["options"] != [options[place] for place in order(options, step)]:
+            raise ContractError(f"{rotated}: {item_id!r} is no rotation of an item of {items}; rotate the bench again")
+    return base, steps
+
+
+def _answers(path: str) -> dict[str, int | None]:
+    """Place of the chosen option of each item on its clean image; None where it was not scored."""
+    found: dict[str, int | None] = {}
     for row in read_table(path, SCORES, CLEAN_COLUMNS, filters=[("corruption", "==", "clean")]).to_pylist():
         if row["reason"] is not None:
-            found[row["item_id"]] = Answer(None, row["reason"])
+            found[row["item_id"]] = None
         elif row["chosen"]:
-            found[row["item_id"]] = Answer(row["option_index"], None)
+            found[row["item_id"]] = row["option_index"]
     return found
 
 
 def _follow(
-    base: Mapping[str, Mapping[str, Any]], steps: Mapping[str, int], answers: Mapping[str, Answer], where: str
+    base: Mapping[str, Mapping[str, Any]], steps: Mapping[str, int], answers: Mapping[str, int | None], where: str
 ) -> tuple[list[Turned], int, dict[str, float | None]]:
     """The answers of each item by text, how many items lack one, and the bias of each letter."""
     found: list[Turned] = []
@@ -112,16 +113,14 @@ def _follow(
         ids = [item_id, *(f"{item_id}#r{step}" for step in range(1, steps[item_id] + 1))]
         if missing := [name for name in ids if name not in answers]:
             raise ContractError(f"{where}: item {missing[0]!r} has no rows here or in the plain scores; score it again")
-        given = [answers[name] for name in ids]
-        if any(answer.place is None for answer in given):
+        places = [place for name in ids if (place := answers[name]) is not None]
+        if len(places) < len(ids):
             aside += 1
             continue
-        orders = [order(item["options"], step) for step in range(len(ids))]
-        found.append(
-            Turned(item["image_id"], item["answer"], tuple(o[a.place] for o, a in zip(orders, given, strict=True)))
-        )
+        texts = tuple(order(item["options"], step)[place] for step, place in enumerate(places))
+        found.append(Turned(item["image_id"], item["answer"], texts))
         free = movable(item["options"])
-        moved = [answer.place for answer in given if answer.place in free]
+        moved = [place for place in places if place in free]
         total += len(moved)
         chosen.update(moved)
         for place in free:

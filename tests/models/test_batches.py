@@ -1,0 +1,66 @@
+"""M06: what a row gets does not depend on what shares its batch. Images 56 x 56 to 900 x 300, prompts of 10 to 300 ids.
+
+Tolerances cannot hide a defect here: the same comparison in float64 has to agree to what float32 can show at all, so a
+difference beyond rounding is the adapter's fault there, and a fault of the float32 kernels of this torch otherwise.
+"""
+
+import pytest
+import torch
+from vlmdx.models import contract
+from vlmdx.models.adapter import Row
+
+SIZES = [(56, 56), (900, 300), (300, 900), (500, 375), (64, 448), (333, 217)]
+LENGTHS = [10, 300, 25, 120, 60, 200]
+ORDERS = [[0, 1, 2, 3, 4, 5], [5, 3, 1, 0, 2, 4]]
+
+
+def mixed(adapter):
+    """Prompts of about ``LENGTHS`` ids beside the image, their images and rows."""
+    words = "Answer with the option what letter given".split()
+    prompts = []
+    for number, length in enumerate(LENGTHS):
+        text = words[number]
+        while len(adapter.encode_text(adapter.render(text))) < length:
+            text += f" {words[len(text) % len(words)]}"
+        prompts.append(adapter.render(text))
+    images = [contract.image(size, seed) for seed, size in enumerate(SIZES)]
+    rows = [Row(adapter.encode(p, image), i) for i, (p, image) in enumerate(zip(prompts, images, strict=True))]
+    return prompts, images, rows
+
+
+def differences(adapter):
+    """Largest differences of a letter's probability, alone against each batch, and whether each choice is the same."""
+    prompts, images, rows = mixed(adapter)
+    alone = [adapter.logits([Row(row.ids, 0)], [images[row.image]])[0] for row in rows]
+    for side in ("right", "left"):
+        adapter.padding_side = side
+        for order in ORDERS:
+            together = adapter.logits([rows[i] for i in order], images)
+            for place, i in enumerate(order):
+                one, other = (
+                    contract.letter_probabilities(adapter, prompts[i], x) for x in (alone[i], together[place])
+                )
+                yield (one - other).abs().max().item(), int(one.argmax()) == int(other.argmax())
+    adapter.padding_side = "right"
+
+
+def test_m06_mixed_batches_agree_with_single_rows(every):
+    found = list(differences(every))
+    assert len(found) == 2 * len(ORDERS) * len(SIZES)
+    assert max(difference for difference, _ in found) <= 1e-4
+    assert all(same for _, same in found)
+
+
+@pytest.mark.parametrize("attention", ["sdpa", "eager"])
+def test_m06_in_float64_nothing_but_the_last_digit_of_float32_is_left(every, attention):
+    if attention not in (before := every.model.config._attn_implementation, "eager"):
+        pytest.skip(f"{every.source}: opened with {before}, because this family has no {attention}")
+    try:
+        every.model.set_attn_implementation(attention)
+        every.model.double()
+        found = list(differences(every))
+    finally:
+        every.model.float()
+        every.model.set_attn_implementation(before)
+    assert max(difference for difference, _ in found) <= 1e-6
+    assert all(same for _, same in found)

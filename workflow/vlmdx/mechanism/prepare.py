@@ -1,0 +1,89 @@
+"""Items into samples for one model: prompt, gold letter, grounding set, and the random tokens of the control."""
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from PIL import Image
+
+from vlmdx.mechanism.grounding import SetAside, item_branches, tokens_of
+from vlmdx.mechanism.sample import Sample
+from vlmdx.models.adapter import Adapter
+from vlmdx.models.geometry import Rule
+from vlmdx.scoring.question import ask
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """One item, ready for the engine.
+
+    Attributes:
+        item_id, operation, options, answer: as in the item table.
+        samples: one per branch of the question.
+        random: per branch, the same with as many random image tokens from outside B; None where too few are outside.
+    """
+
+    item_id: str
+    operation: str
+    options: tuple[str, ...]
+    answer: int
+    samples: tuple[Sample, ...]
+    random: tuple[Sample | None, ...]
+
+    @property
+    def length(self) -> int:
+        """Tokens of the prompt."""
+        return len(self.samples[0].ids)
+
+
+def prepare(
+    adapter: Adapter, item: Mapping[str, Any], image: Image.Image, template: str, rule: Rule, seed: int
+) -> Prepared:
+    """One item for one model.
+
+    Args:
+        adapter: the model.
+        item: row of the item table.
+        image: its stored image; the boxes are in its pixels.
+        template: text of the prompt file.
+        rule: which grid cells belong to a box.
+        seed: of the control's tokens, drawn per item and branch.
+
+    Raises:
+        SetAside: no gold answer, no grounding object, no token under its box, or a family without a token grid.
+        PromptError: this item cannot be shown to this model.
+    """
+    if item["answer"] is None:
+        raise SetAside("the item has no gold answer")
+    sets = item_branches(item)
+    question = ask(adapter, item, "letter", template)
+    if question.reason:
+        raise SetAside(question.reason)
+    if not adapter.has_grid:
+        raise SetAside("this family cuts images into tiles; it has no single grid of image tokens to put boxes on")
+    ids = adapter.encode(question.prompt, image)
+    start, count = adapter.image_span(ids)
+    grid = adapter.image_grids(adapter.process(question.prompt, image))[0]
+    letters = tuple(target[0] for target in question.targets)
+    vision = tuple(range(start, start + count))
+    samples, random = [], []
+    for branch, names in enumerate(sets):
+        cells = tokens_of(adapter, item, names, image.size, grid, rule)
+        sample = Sample(ids, image, letters[item["answer"]], letters, vision, tuple(start + c for c in cells))
+        samples.append(sample)
+        random.append(elsewhere(sample, f"{seed}\0{item['item_id']}\0{branch}"))
+    return Prepared(
+        item["item_id"], item["operation"], question.options, item["answer"], tuple(samples), tuple(random)
+    )
+
+
+def elsewhere(sample: Sample, key: str) -> Sample | None:
+    """The sample with as many image tokens drawn from outside its grounding set; None where too few are outside."""
+    outside = sorted(set(sample.vision) - set(sample.tokens))
+    if len(outside) < len(sample.tokens):
+        return None
+    generator = np.random.default_rng(int.from_bytes(hashlib.sha256(key.encode()).digest()[:8], "big"))
+    drawn = generator.choice(outside, size=len(sample.tokens), replace=False)
+    return replace(sample, tokens=tuple(sorted(drawn.tolist())))
