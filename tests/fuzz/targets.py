@@ -22,6 +22,8 @@ import numpy as np
 import yaml
 from hypothesis import strategies as st
 from PIL import Image
+from snakemake.common.configfile import load_configfile
+from snakemake.exceptions import WorkflowError
 from vlmdx.config import ConfigError, load
 from vlmdx.config.jobs import Jobs, faults
 from vlmdx.config.root import DEMO
@@ -380,10 +382,8 @@ def configs(draw: st.DrawFn) -> str:
 def check_config(text: str) -> Outcome:
     """Read as Snakemake reads it, validated, and asked for what only the file system can tell."""
     try:
-        raw = yaml.safe_load(text)
-    except (yaml.YAMLError, ValueError):  # Snakemake's own message: not valid YAML
-        return Outcome("refused")
-    if not isinstance(raw, dict):  # Snakemake's own message: keys at top level
+        raw = load_configfile(written("config.yaml", text.encode("utf-8", "replace")))
+    except WorkflowError:
         return Outcome("refused")
     try:
         config = load(raw)

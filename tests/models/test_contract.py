@@ -1,5 +1,6 @@
 """Every family keeps the contract, and each check can fail: deliberately broken copies of an adapter."""
 
+import copy
 import dataclasses
 from pathlib import Path
 
@@ -157,9 +158,9 @@ def test_check_knockout_notices_layers_in_another_order(adapter):
         contract.check_knockout(broken(adapter, decoder_layers=layers))
 
 
-def test_check_knockout_notices_an_image_token_that_is_none(adapter):
+def test_x03_check_knockout_notices_layers_that_are_not_the_models(adapter):
     with pytest.raises(contract.CheckFailed, match="after the first layer changes nothing"):
-        contract.check_knockout(broken(adapter, image_token_id=-1))
+        contract.check_knockout(broken(adapter, decoder_layers=copy.deepcopy(adapter.decoder_layers)))
 
 
 def test_m08_logits_that_are_not_numbers_fail_with_the_precision_named(adapter):

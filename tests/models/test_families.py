@@ -26,14 +26,15 @@ def test_paligemma_given_answer_is_causal_and_the_prompt_is_not(tmp_path):
     prompt, image = adapter.render("what option"), picture(60, 60)
     answer = adapter.answer_ids(prompt, "dog what")
     ids = adapter.encode(prompt, image)
-    kept = adapter.logits([Row(torch.cat([ids, ids.new_tensor(answer)]), 0, 3), Row(ids, 0)], [image])
+    given = Row(torch.cat([ids, ids.new_tensor(answer)]), 0, len(answer) + 1)
+    kept = adapter.logits([given, Row(ids, 0)], [image])
     whole = adapter.processor(
         text=["<image>what option"], images=[image], suffix=["dog what"], return_tensors="pt"
     )  # ends with the end-of-sequence token, which is not scored
     del whole["labels"]
     with torch.no_grad():
-        plain = adapter.model(**whole).logits[0, -4:-1]
-    assert whole["input_ids"][0, -3:-1].tolist() == answer
+        plain = adapter.model(**whole).logits[0, -len(answer) - 2 : -1]
+    assert whole["input_ids"][0, -len(answer) - 1 : -1].tolist() == answer
     torch.testing.assert_close(kept[0], plain, atol=1e-4, rtol=0)
 
 

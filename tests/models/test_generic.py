@@ -30,7 +30,7 @@ def test_generic_equals_the_family_adapters(every):
         every.source, device="cpu", family="generic", attention=every.model.config._attn_implementation, verify=False
     )
     if every.processor.chat_template is None:
-        with pytest.raises(ValueError, match="'span': ValueError: .*no chat template"):
+        with pytest.raises(ValueError, match=r"'span': ValueError: .*no chat template"):
             generic.verify()
         return
     _, images, rows = contract.samples(every)

@@ -6,7 +6,7 @@ import numpy as np
 
 from vlmdx.demo.draw import draw, mask
 from vlmdx.demo.pack import Packer, Segment
-from vlmdx.demo.questions import Asked, ask, options
+from vlmdx.demo.questions import KINDS, Asked, Kinds, ask, options
 from vlmdx.demo.scene import CANVAS, COLORS, SHAPES, SIZES, Scene, generator, sample_scene
 from vlmdx.models.prompts import fill, letters
 
@@ -105,7 +105,7 @@ class Mix:
     find: int = 0
 
 
-def lesson(packer: Packer, prompts: Prompts, seed: int, index: int, mix: Mix) -> tuple[Scene, np.ndarray, list[Segment], list[str]]:
+def lesson(packer: Packer, prompts: Prompts, seed: int, index: int, mix: Mix, kinds: Kinds = KINDS) -> tuple[Scene, np.ndarray, list[Segment], list[str]]:
     """One training image: ``(scene, pixels, segments, operation of each question segment in order)``."""
     scene = sample_scene(seed, index)
     rng = generator(seed, index, 3)
@@ -115,7 +115,7 @@ def lesson(packer: Packer, prompts: Prompts, seed: int, index: int, mix: Mix) ->
         segments += [found[i] for i in rng.permutation(len(found))[: mix.pair]]
     operations = []
     if mix.text or mix.letter or mix.find:
-        questions = ask(seed, scene, max(mix.text, mix.letter, mix.find))
+        questions = ask(seed, scene, max(mix.text, mix.letter, mix.find), kinds)
         picked = [questions[i] for i in rng.permutation(len(questions))]
         for count, make in ((mix.text, text_segment), (mix.letter, letter_segment), (mix.find, find_segment)):
             # letters start from the other end of the list, so that few questions are asked in both modes

@@ -223,18 +223,28 @@ def _compare(scene: Scene, rng: Rng) -> Asked:
                  ("compare", "attr"), {a.shape: a.object_id, b.shape: b.object_id})
 
 
-KINDS: dict[str, tuple[Callable[[Scene, Rng], Asked], ...]] = {
+Kinds = dict[str, tuple[Callable[[Scene, Rng], Asked], ...]]
+# Operation -> makers of its questions, drawn at equal chance; a maker that stands twice is asked twice as often.
+KINDS: Kinds = {
     "select": (_compare,),
     "relate": (_relate_query, _relate_exist),
-    "verify": (_verify_attribute, _verify_attribute, _verify_relation),
+    "verify": (_verify_attribute,) * 5 + (_verify_relation,),
     "exist": (_exist,),
     "query": (_query_color,),
-    "choose": (_choose_attribute, _choose_attribute, _choose_relation),
+    "choose": (_choose_attribute,) * 5 + (_choose_relation,),
     "filter": (_filter_exist, _filter_name, _filter_color),
 }
 
 
-def ask(seed: int, scene: Scene, count: int) -> list[tuple[str, Asked]]:
+# The first lessons ask more about relations than the world does.
+EVEN_KINDS: Kinds = {
+    **KINDS,
+    "verify": (_verify_attribute, _verify_attribute, _verify_relation),
+    "choose": (_choose_attribute, _choose_attribute, _choose_relation),
+}
+
+
+def ask(seed: int, scene: Scene, count: int, kinds: Kinds = KINDS) -> list[tuple[str, Asked]]:
     """``count`` different questions about a scene as ``(operation, question)``, operations in turn.
 
     Kinds that a scene does not allow (no unambiguous thing, no relation) are passed over for the next operation.
@@ -243,12 +253,12 @@ def ask(seed: int, scene: Scene, count: int) -> list[tuple[str, Asked]]:
         ValueError: the scene does not hold that many different questions.
     """
     rng = generator(seed, scene.index, 2)
-    order = list(KINDS)
+    order = list(kinds)
     start, asked, seen = int(rng.integers(len(order))), [], set()
     for turn in range(40 * count):
         operation = order[(start + turn) % len(order)]
         try:
-            question = pick(rng, KINDS[operation])(scene, rng)
+            question = pick(rng, kinds[operation])(scene, rng)
         except ValueError:  # numpy: high <= 0, i.e. nothing to pick from
             continue
         if question.text not in seen:

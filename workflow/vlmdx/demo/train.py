@@ -18,6 +18,7 @@ from vlmdx.demo.architectures import build
 from vlmdx.demo.checkpoint import save_model
 from vlmdx.demo.lessons import Mix, Prompts, dense_labels, lesson
 from vlmdx.demo.pack import Packer
+from vlmdx.demo.questions import EVEN_KINDS, KINDS, Kinds
 from vlmdx.demo.scene import COLORS, HELD_OUT_FIRST, SHAPES, SIZES, TRAIN_FIRST
 
 HELD_OUT_SCENES = 48  # for the curve; the final evaluation uses other held-out scenes
@@ -39,6 +40,8 @@ class Stage:
     warmup: int = 50
     floor: float = 0.02
     deep: bool = True  # read answers and checks off before the last layer (vlmdx.demo.pack.DEPTH)
+    kinds: Kinds = field(default_factory=lambda: KINDS)
+    frozen: bool = False  # leave the vision tower as it is
     horizon: int | None = None  # steps over which the rate would reach the floor; None: those of the stage
 
 
@@ -58,9 +61,16 @@ def default_stages(name: str) -> tuple[Stage, ...]:
         Stage("see", 1200 if slow else 800, 32, Mix(), dense=1.0, lr=2e-3, horizon=1500),
         Stage("pair", 300, 24, Mix(pair=8), floor=0.3),
         *([Stage("look", 400, 24, Mix(pair=8), lr=1.5e-3, dense=1.0, floor=0.2)] if slow else []),
-        Stage("say", 100, 24, Mix(pair=2, text=3, find=3), lr=1.5e-3, floor=0.7, horizon=300, deep=False),
-        Stage("ask", 1200, 12, Mix(pair=1, text=2, letter=4, find=1), lr=1e-3, floor=1.0),
-        Stage("drill", 2600, 12, Mix(text=1, letter=6), lr=8e-4),
+        Stage("say", 100, 24, Mix(pair=2, text=3, find=3), lr=1.5e-3, floor=0.7, horizon=300, deep=False, kinds=EVEN_KINDS),
+        *(
+            [Stage("ask", 1000, 12, Mix(text=1, letter=5, find=1), lr=1e-3, dense=0.3, horizon=1300)]
+            if slow
+            else [
+                Stage("ask", 1200, 12, Mix(pair=1, text=2, letter=4, find=1), lr=1e-3, floor=1.0, kinds=EVEN_KINDS),
+                Stage("drill", 300, 12, Mix(text=1, letter=6), lr=8e-4, horizon=2600, kinds=EVEN_KINDS),
+                Stage("settle", 1100, 12, Mix(text=1, letter=6), lr=1e-3, dense=0.0, frozen=True),
+            ]
+        ),
     )
 
 
@@ -100,7 +110,7 @@ def train(name: str, folder: str | Path, prompts: Prompts, *, seed: int, stages:
         stage, at, first = _stage_of(stages, step)
         for group in optimizer.param_groups:
             group["lr"] = _rate(stage, at)
-        scenes = [lesson(packer, prompts, seed, TRAIN_FIRST + first + i, stage.mix) for i in range(stage.images)]
+        scenes = [lesson(packer, prompts, seed, TRAIN_FIRST + first + i, stage.mix, stage.kinds) for i in range(stage.images)]
         with torch.autocast("cpu", torch.bfloat16, enabled=bfloat16):
             loss, parts = _loss(packer, heads, stage, scenes)
         optimizer.zero_grad(set_to_none=True)
@@ -114,7 +124,7 @@ def train(name: str, folder: str | Path, prompts: Prompts, *, seed: int, stages:
             row = {"step": done, "stage": stage.name, "seconds": round(time.monotonic() - began, 1)}
             row |= {key: round(float(np.mean(values)), 4) for key, values in sums.items()}
             if stage.mix.text or stage.mix.letter:
-                row |= held_out(packer, prompts, seed)
+                row |= held_out(packer, prompts, seed, stage.kinds)
             progress.curve.append(row)
             sums = {}
             say(" ".join(f"{k}={v}" for k, v in row.items()))
@@ -143,7 +153,8 @@ def _rate(stage: Stage, at: int) -> float:
 
 
 def _loss(packer: Packer, heads, stage: Stage, scenes) -> tuple[torch.Tensor, dict[str, float]]:
-    seen = packer.image_tokens([pixels for _, pixels, _, _ in scenes])
+    with torch.set_grad_enabled(not stage.frozen):
+        seen = packer.image_tokens([pixels for _, pixels, _, _ in scenes])
     parts, loss = {}, torch.zeros(())
     if stage.dense:
         labels = torch.from_numpy(np.stack([dense_labels(scene, seen.shape[1]) for scene, *_ in scenes]))
@@ -166,17 +177,17 @@ def _loss(packer: Packer, heads, stage: Stage, scenes) -> tuple[torch.Tensor, di
 
 
 @torch.no_grad()
-def held_out(packer: Packer, prompts: Prompts, seed: int, scenes: int = HELD_OUT_SCENES) -> dict[str, float]:
+def held_out(packer: Packer, prompts: Prompts, seed: int, kinds: Kinds, scenes: int = HELD_OUT_SCENES) -> dict[str, float]:
     """Accuracy on held-out scenes per answer mode; letters among the options' letters, words among all words."""
-    found = [lesson(packer, prompts, seed, HELD_OUT_FIRST + i, CURVE_MIX) for i in range(scenes)]
+    found = [lesson(packer, prompts, seed, HELD_OUT_FIRST + i, CURVE_MIX, kinds) for i in range(scenes)]
     right: dict[str, list[bool]] = {}
     for start in range(0, scenes, 16):
         part = found[start : start + 16]
         packs = [segments for _, _, segments, _ in part]
         hidden = packer.hidden(packer.image_tokens([pixels for _, pixels, _, _ in part]), packs)
-        logits, wanted, _, kinds = packer.gather(hidden, packs)
-        for correct, kind in zip((logits.argmax(-1) == wanted).tolist(), kinds):
-            right.setdefault(kind, []).append(correct)
+        logits, wanted, _, modes = packer.gather(hidden, packs)
+        for correct, mode in zip((logits.argmax(-1) == wanted).tolist(), modes):
+            right.setdefault(mode, []).append(correct)
     return {f"accuracy_{k}": round(float(np.mean(right[k])), 4) for k in ("text", "letter", "early", "check") if k in right}
 
 

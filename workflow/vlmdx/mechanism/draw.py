@@ -1,4 +1,4 @@
-"""Which questions of an operation are dissected: n per operation, by a seeded hash of the item id (arXiv 2607.16094)."""
+"""Which questions of an operation are dissected: n of each, by a seeded hash of the id (arXiv 2607.16094)."""
 
 import hashlib
 from collections.abc import Mapping, Sequence

@@ -74,9 +74,7 @@ def prepare(
         sample = Sample(ids, image, letters[item["answer"]], letters, vision, tuple(start + c for c in cells))
         samples.append(sample)
         random.append(elsewhere(sample, f"{seed}\0{item['item_id']}\0{branch}"))
-    return Prepared(
-        item["item_id"], item["operation"], question.options, item["answer"], tuple(samples), tuple(random)
-    )
+    return Prepared(item["item_id"], item["operation"], question.options, item["answer"], tuple(samples), tuple(random))
 
 
 def elsewhere(sample: Sample, key: str) -> Sample | None:

@@ -2,15 +2,16 @@
 
 import hashlib
 import io
+import itertools
 import json
-import shutil
+import math
+import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 import pyarrow as pa
-import torch
 from PIL import Image
 from tqdm import tqdm
 
@@ -19,16 +20,7 @@ from vlmdx.mechanism import reference
 from vlmdx.mechanism.grounding import SetAside
 from vlmdx.mechanism.prepare import Prepared, prepare
 from vlmdx.mechanism.proof import prove_knockout
-from vlmdx.mechanism.sample import (
-    IDENTITY_ANSWER,
-    IDENTITY_OBJECT,
-    KINDS,
-    MLP_ANSWER,
-    Result,
-    Sample,
-    Spec,
-    all_layers,
-)
+from vlmdx.mechanism.sample import IDENTITY_ANSWER, IDENTITY_OBJECT, KINDS, MLP_ANSWER, Sample, Spec, all_layers
 from vlmdx.mechanism.tables import PARTS
 from vlmdx.models.adapter import Adapter
 from vlmdx.models.geometry import Rule
@@ -46,7 +38,7 @@ def run(
     adapter: Adapter,
     items: Sequence[Mapping[str, Any]],
     images: Mapping[str, bytes],
-    folder: Path,
+    parts: Path,
     *,
     template: str,
     rule: Rule,
@@ -55,7 +47,6 @@ def run(
     window: int,
     controls: bool,
     seed: int,
-    digest: str,
 ) -> pa.Table:
     """All rows of ``items``, in the form of :data:`PARTS`, from finished parts and from new ones.
 
@@ -63,7 +54,8 @@ def run(
         adapter: the model.
         items: rows of the item table.
         images: encoded image by image id.
-        folder: where finished parts stand, under a name that holds a digest of all they depend on.
+        parts: folder of finished parts; its name must hold a digest of code, settings and model, while items and images
+            are told apart by their content.
         template: text of the prompt file.
         rule: which grid cells belong to a box.
         engine: fast, or reference (one forward pass per intervention and layer).
@@ -71,43 +63,122 @@ def run(
         window: how many layers in a row an intervention acts on.
         controls: also random tokens outside the object, and the identity intervention.
         seed: of the random tokens.
-        digest: of code and settings.
-
-    Raises:
-        ValueError: not one item could be intervened on.
     """
-    identity = [digest, template, rule, engine, window, controls, seed, adapter.describe()]
-    key = hashlib.sha256(json.dumps(identity, sort_keys=True, default=str).encode()).hexdigest()[:16]
-    parts = folder / f".parts-{key}"
-    known = {}  # content of an item, so that an edited item is computed again
-    for item in items:
-        content = [item, hashlib.sha256(images[item["image_id"]]).hexdigest()]
-        known[item["item_id"]] = hashlib.sha256(json.dumps(content, default=str).encode()).hexdigest()[:16]
-    tables = [read_table(path, PARTS) for path in sorted(parts.glob("*.parquet"))]
-    done = {part for path in parts.glob("*.json") for part in json.loads(path.read_text())}
-    todo = [item for item in items if f"{item['item_id']}\0{known[item['item_id']]}" not in done]
+    content = {item["item_id"]: _content(item, images[item["image_id"]]) for item in items}
+    tables = [read_table(path, PARTS) for path in sorted(parts.glob("[!.]*.parquet"))]
+    done = {
+        pair for table in tables for pair in zip(*(table[c].to_pylist() for c in ("item_id", "content")), strict=True)
+    }
+    todo = [item for item in items if (item["item_id"], content[item["item_id"]]) not in done]
     proved = False
     with tqdm(total=len(items), initial=len(items) - len(todo), desc="effects", unit="item") as bar:
         for chunk in (todo[first : first + CHUNK] for first in range(0, len(todo), CHUNK)):
-            ready: list[Prepared] = []
-            rows: list[Row] = []
-            for item in chunk:
-                try:
-                    image = Image.open(io.BytesIO(images[item["image_id"]])).convert("RGB")
-                    ready.append(prepare(adapter, item, image, template, rule, seed))
-                except (SetAside, PromptError) as error:
-                    rows.append(_aside(item["item_id"], str(error)))
+            ready, aside = _prepared(adapter, chunk, images, template, rule, seed)
             if ready and not proved:
                 prove_knockout(adapter, ready[0].samples[0])
                 proved = True
-            for batch in [[], *_batches(ready, batch_tokens)]:
-                for item in batch:
-                    rows += []
-                rows += _effects(adapter, batch, engine, batch_tokens, window, controls) if batch else []
-                if rows:
-                    tables.append(_keep(parts, rows, known))
-                    bar.update(len({row["item_id"] for row in rows}))
-                rows = []
+            work = (
+                _effects(adapter, batch, engine, batch_tokens, window, controls)
+                for batch in _batches(ready, batch_tokens)
+            )
+            for rows in itertools.chain([aside] if aside else [], work):
+                table = pa.Table.from_pylist([{**r, "content": content[r["item_id"]]} for r in rows], PARTS.schema)
+                write_table(parts / f"{uuid.uuid4().hex}.parquet", table, PARTS)
+                tables.append(table)
+                bar.update(len({row["item_id"] for row in rows}))
     table = pa.concat_tables(tables)
-    wanted = pa.array([item["item_id"] for item in items])
-    return table.filter(pa.compute.is_in(table["item_id"], wanted))
+    wanted = [
+        content.get(i) == c for i, c in zip(table["item_id"].to_pylist(), table["content"].to_pylist(), strict=True)
+    ]
+    return table.filter(pa.array(wanted))
+
+
+def _content(item: Mapping[str, Any], image: bytes) -> str:
+    """Hash of all of an item that its effects depend on."""
+    fields = [item[k] for k in ("image_id", "question", "options", "answer", "operation", "program", "objects")]
+    return hashlib.sha256(json.dumps(fields).encode() + hashlib.sha256(image).digest()).hexdigest()[:16]
+
+
+def _prepared(
+    adapter: Adapter,
+    items: Sequence[Mapping[str, Any]],
+    images: Mapping[str, bytes],
+    template: str,
+    rule: Rule,
+    seed: int,
+) -> tuple[list[Prepared], list[Row]]:
+    ready, aside = [], []
+    for item in items:
+        try:
+            image = Image.open(io.BytesIO(images[item["image_id"]])).convert("RGB")
+            ready.append(prepare(adapter, item, image, template, rule, seed))
+        except (SetAside, PromptError) as error:
+            aside.append(_aside(item["item_id"], str(error)))
+    return ready, aside
+
+
+def _aside(item_id: str, reason: str) -> Row:
+    place = {"role": "none", "branch": 0, "intervention": "none", "position": "none", "layer": 0}
+    return dict.fromkeys(PARTS.schema.names) | place | {"item_id": item_id, "reason": reason}
+
+
+def _batches(ready: Sequence[Prepared], batch_tokens: int) -> Iterator[list[Prepared]]:
+    """Items of like length together; the samples of an item stay in one batch."""
+    batch: list[Prepared] = []
+    for item in sorted(ready, key=lambda item: (item.length, item.item_id)):
+        if batch and sum(len(i.samples) for i in [*batch, item]) * item.length > batch_tokens:
+            yield batch
+            batch = []
+        batch.append(item)
+    if batch:
+        yield batch
+
+
+def _effects(
+    adapter: Adapter, batch: Sequence[Prepared], engine: Engine, batch_tokens: int, window: int, controls: bool
+) -> list[Row]:
+    """Rows of one batch of items."""
+    layers = len(adapter.decoder_layers)
+    specs = all_layers(KINDS, layers, window)
+    specs += [Spec(IDENTITY_OBJECT, 0), Spec(IDENTITY_ANSWER, 0)] if controls else []
+    real = [(item, branch, sample) for item in batch for branch, sample in enumerate(item.samples)]
+    rows = _rows(adapter, real, specs, "object", engine, batch_tokens)
+    random = [(i, branch, sample) for i in batch for branch, sample in enumerate(i.random) if sample is not None]
+    if controls and random:
+        specs = all_layers(tuple(kind for kind in KINDS if kind != MLP_ANSWER), layers, window)
+        rows += _rows(adapter, random, specs, "random", engine, batch_tokens)
+    broken = {row["item_id"] for row in rows if not math.isfinite(row["logprob"] - row["logprob_clean"])}
+    rows = [row for row in rows if row["item_id"] not in broken]
+    return rows + [_aside(item_id, "non-finite log-probabilities") for item_id in sorted(broken)]
+
+
+def _rows(
+    adapter: Adapter,
+    samples: Sequence[tuple[Prepared, int, Sample]],
+    specs: Sequence[Spec],
+    role: str,
+    engine: Engine,
+    batch_tokens: int,
+) -> list[Row]:
+    found = ENGINES[engine](adapter, [sample for _, _, sample in samples], specs, batch_tokens)
+    rows = []
+    for place, (item, branch, _) in enumerate(samples):
+        prob = np.exp(log_softmax(found.letters[place].double().numpy())).astype(np.float32)
+        correct = choose(item.item_id, item.options, prob)[0] == item.answer
+        clean = float(found.clean[place])
+        for spec, logprob in zip(specs, found.logprob[:, place].tolist(), strict=True):
+            rows.append(
+                {
+                    "item_id": item.item_id,
+                    "role": role,
+                    "branch": branch,
+                    "intervention": spec.kind[0],
+                    "position": spec.kind[1],
+                    "layer": spec.layer,
+                    "logprob_clean": clean,
+                    "logprob": logprob,
+                    "correct": correct,
+                    "reason": None,
+                }
+            )
+    return rows

@@ -9,6 +9,7 @@ PARTS = Table(
     pa.schema(
         [
             pa.field("item_id", pa.string(), nullable=False),
+            pa.field("content", pa.string(), nullable=False),  # hash of item and image
             pa.field("role", pa.string(), nullable=False),  # object, or random for the control
             pa.field("branch", pa.int32(), nullable=False),
             pa.field("intervention", pa.string(), nullable=False),

@@ -1,0 +1,49 @@
+"""The effects of all interventions in all layers of one model on one operation's questions."""
+
+import os
+
+# Before anything of Hugging Face is imported: jobs never download, a compute node may have no internet.
+os.environ["HF_HUB_OFFLINE"] = "1"
+
+import shutil
+import sys
+from pathlib import Path
+from typing import Any
+
+import torch
+from vlmdx.mechanism.artifacts import account, effects_table, save_tensors, set_aside
+from vlmdx.mechanism.run import run
+from vlmdx.models.load import load
+from vlmdx.provenance import footer, run_job
+from vlmdx.schema import read_table, write_table
+from vlmdx.schema.tables import EFFECTS, IMAGES, ITEMS, REJECTED
+
+MODEL_KEYS = ("source", "revision", "family", "dtype", "device", "attention", "max_pixels", "trust_remote_code")
+RUN_KEYS = ("template", "rule", "engine", "batch_tokens", "window", "controls", "seed")
+
+
+def main(snakemake: Any) -> None:
+    """Load the model once; write effects, controls, tensors and the items set aside."""
+    torch.set_num_threads(snakemake.threads)
+    settings, operation = snakemake.params.settings, snakemake.wildcards.operation
+    items = read_table(snakemake.input.questions, ITEMS).to_pylist()
+    wanted = sorted({item["image_id"] for item in items})
+    table = read_table(snakemake.input.images, IMAGES, ["image_id", "image"], [("image_id", "in", wanted)])
+    images = {row["image_id"]: row["image"]["bytes"] for row in table.to_pylist()}
+    adapter = load(**{key: settings[key] for key in MODEL_KEYS})
+    folder = Path(snakemake.output.effects).parent
+    parts = folder / f".parts-{snakemake.params.digest[:16]}"
+    found = run(adapter, items, images, parts, **{key: settings[key] for key in RUN_KEYS})
+    line = account(found, len(items), operation)
+    print(f"{snakemake.wildcards.model}/{line}", file=sys.stderr)
+    made = footer(snakemake, mechanism={"adapter": adapter.describe(), "account": line})
+    write_table(snakemake.output.effects, effects_table(found, operation, "object"), EFFECTS, made)
+    write_table(snakemake.output.control, effects_table(found, operation, "random"), EFFECTS, made)
+    write_table(snakemake.output.rejected, set_aside(found, operation), REJECTED, made)
+    save_tensors(snakemake.output.tensors, found)
+    for stale in folder.glob(".parts-*"):
+        shutil.rmtree(stale, ignore_errors=True)
+
+
+if "snakemake" in globals():
+    run_job(main, snakemake)  # noqa: F821 -- injected by Snakemake

@@ -1,0 +1,77 @@
+"""From parts to the artifacts of an effects job: long tables, layer x sample tensors, and the items set aside."""
+
+import json
+import os
+from typing import Any
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+import torch
+from safetensors.torch import save_file
+
+from vlmdx.schema import atomic
+from vlmdx.schema.tables import EFFECTS
+
+KEY = ["item_id", "intervention", "position", "layer"]
+
+
+def effects_table(parts: pa.Table, operation: str, role: str) -> pa.Table:
+    """Rows of the effects contract.
+
+    A question with two branches (exist ... or ...) is one item: each branch is intervened on by itself, and the item's
+    log-probability is the mean of the two (ours).
+
+    Args:
+        parts: rows of :data:`vlmdx.mechanism.tables.PARTS`.
+        operation: of all the items.
+        role: object, or random for the control.
+    """
+    frame = parts.filter(pc.equal(parts["role"], role)).to_pandas()
+    by = frame.groupby(KEY, sort=True)
+    mean = by[["logprob_clean", "logprob"]].mean().assign(correct=by["correct"].first()).reset_index()
+    mean["delta"] = mean["logprob_clean"] - mean["logprob"]
+    mean["operation"] = operation
+    return pa.Table.from_pandas(mean[EFFECTS.schema.names], EFFECTS.schema, preserve_index=False)
+
+
+def set_aside(parts: pa.Table, operation: str) -> list[dict[str, Any]]:
+    """Rows of the rejected contract: items that this model cannot be dissected on."""
+    rows = parts.filter(pc.is_valid(parts["reason"])).select(["item_id", "reason"]).to_pylist()
+    return [
+        {"source": operation, "position": row["item_id"], "item_id": row["item_id"], "reason": row["reason"]}
+        for row in sorted(rows, key=lambda row: row["item_id"])
+    ]
+
+
+def save_tensors(path: str | os.PathLike, parts: pa.Table) -> None:
+    """Effects as tensors: ``{role}.{intervention}.{position}`` float32 [layers, samples], in nats.
+
+    The samples (item and branch) of each tensor stand, in order, in the file's metadata as JSON.
+    """
+    frame = parts.filter(pc.is_null(parts["reason"])).to_pandas()
+    frame["delta"] = frame["logprob_clean"] - frame["logprob"]
+    tensors, samples = {}, {}
+    for name, group in frame.groupby(["role", "intervention", "position"], sort=True):
+        wide = group.pivot(index="layer", columns=["item_id", "branch"], values="delta").sort_index(axis=1)
+        key = ".".join(name)
+        tensors[key] = torch.tensor(wide.to_numpy("float32", copy=True))
+        samples[key] = json.dumps([[item_id, int(branch)] for item_id, branch in wide.columns])
+    with atomic(path) as temporary:
+        save_file(tensors, temporary, metadata=samples)
+
+
+def account(parts: pa.Table, items: int, operation: str) -> str:
+    """Items in = items done + items set aside, by reason.
+
+    Raises:
+        ValueError: not one item could be intervened on, or items are missing.
+    """
+    reasons = pd.Series([row["reason"] for row in set_aside(parts, operation)], dtype=object).value_counts()
+    done = len(set(parts.filter(pc.is_null(parts["reason"]))["item_id"].to_pylist()))
+    aside = int(reasons.sum())
+    why = "".join(f"; {count} x {reason}" for reason, count in reasons.items())
+    line = f"{operation}: {items} items = {done} dissected + {aside} set aside{why}"
+    if not done or done + aside != items:
+        raise ValueError(f"not one item could be dissected, or some are missing. {line}")
+    return line
