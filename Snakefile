@@ -18,15 +18,27 @@ include: "rules/scoring.smk"
 include: "rules/selection.smk"
 include: "rules/reliability.smk"
 include: "rules/report.smk"
+include: "rules/provenance.smk"
 
 
 if workflow.is_main_process and not workflow.dryrun and clear_stale_lock(Path.cwd()):
     print("The lock of an earlier run, whose process is gone, was cleared.", file=sys.stderr)
 
 
+# Hooks run in the main process of a real run: not in a dry run, not in a job.
 onstart:
+    refuse_beside_orphans(Path.cwd())
+    keep_parts({digest: job.parts for digest, job in JOBS.known.items()})
     with atomic(paths.RESOLVED_CONFIG) as temporary:
         temporary.write_text(yaml.safe_dump(CONFIG.model_dump(), sort_keys=False))
+
+
+onsuccess:
+    keep_parts({digest: job.parts for digest, job in JOBS.known.items()})
+
+
+onerror:
+    keep_parts({digest: job.parts for digest, job in JOBS.known.items()})
 
 
 rule all:

@@ -12,7 +12,9 @@ from snakemake.exceptions import WorkflowError
 from vlmdx.config import ConfigError, load, paths
 from vlmdx.config.jobs import DEMO_MODELS, Jobs, faults
 from vlmdx.provenance import share_package_path
+from vlmdx.provenance.guard import refuse_beside_orphans
 from vlmdx.provenance.lock import clear_stale_lock
+from vlmdx.provenance.record import keep_parts
 from vlmdx.schema import atomic
 from vlmdx.schema.names import CLEAN, FAMILIES
 

@@ -18,10 +18,9 @@ CLASSES = {
     "qwen-demo": ("Qwen2_5_VLForConditionalGeneration", "Qwen2_5_VLProcessor"),
     "llava-demo": ("LlavaForConditionalGeneration", "LlavaProcessor"),
 }
-# Well below what the shipped weights reach (docs/demo-models.md), far above chance (.38 by letter, about .3 in words
-# for a model that knows the question but not the picture).
-LEAST_LETTER = {"qwen-demo": 0.6, "llava-demo": 0.6}
-LEAST_WORD = {"qwen-demo": 0.6, "llava-demo": 0.6}
+# Well below what the shipped weights reach on 1,200 questions (docs/demo-models.md), far above chance (.43 by letter).
+LEAST_LETTER = {"qwen-demo": 0.78, "llava-demo": 0.66}
+LEAST_WORD = {"qwen-demo": 0.75, "llava-demo": 0.68}
 SEED, SCENES, PER_SCENE = 0, 15, 8
 
 
@@ -38,7 +37,7 @@ def items():
 
 def accuracy(model, processor, items) -> float:
     found = option_probabilities(model, processor, LETTER, items)
-    return float(np.mean([int(p.argmax()) == i["gold"] for p, i in zip(found, items)]))
+    return float(np.mean([int(p.argmax()) == i["gold"] for p, i in zip(found, items, strict=False)]))
 
 
 def test_real_architectures_in_float32(opened):
@@ -70,12 +69,13 @@ def test_every_word_of_the_prompts_is_known(opened, items):
 @torch.no_grad()
 @pytest.mark.parametrize("size", [(140, 140), (500, 375), (333, 900), (64, 48)])
 def test_photos_of_any_size_go_through(opened, size):
-    _, model, processor = opened
+    name, model, processor = opened
     pixels = np.random.default_rng(0).integers(0, 256, (size[1], size[0], 3), dtype=np.uint8)
     prompt = processor.apply_chat_template(user_turn("What is in the image?"), add_generation_prompt=True)
     batch = processor(text=[prompt], images=[Image.fromarray(pixels)], return_tensors="pt")
     image_id = getattr(model.config, "image_token_id", None) or model.config.image_token_index
-    assert 1 <= int((batch["input_ids"] == image_id).sum()) <= 64
+    seen = int((batch["input_ids"] == image_id).sum())
+    assert seen == 100 if name == "llava-demo" else 4 <= seen <= 64
     assert torch.isfinite(model(**batch).logits).all()
 
 
@@ -88,7 +88,9 @@ def test_answers_by_letter_far_above_chance(opened, items):
 
 def test_answers_in_words_far_above_chance(opened, items):
     name, model, processor = opened
-    reached = np.mean([w == i["answer"] for w, i in zip(said_words(model, processor, TEXT, items), items)])
+    reached = np.mean(
+        [w == i["answer"] for w, i in zip(said_words(model, processor, TEXT, items), items, strict=False)]
+    )
     assert LEAST_WORD[name] <= reached < 1, reached
 
 
@@ -111,8 +113,10 @@ def test_fog_and_contrast_hurt(opened, items):
 def test_generates_the_letter_it_prefers_and_stops(opened, items):
     _, model, processor = opened
     agreed = 0
-    for item, p in zip(items[:10], option_probabilities(model, processor, LETTER, items[:10])):
-        prompt = processor.apply_chat_template(user_turn(fill(LETTER, item["question"], item["options"])), add_generation_prompt=True)
+    for item, p in zip(items[:10], option_probabilities(model, processor, LETTER, items[:10]), strict=False):
+        prompt = processor.apply_chat_template(
+            user_turn(fill(LETTER, item["question"], item["options"])), add_generation_prompt=True
+        )
         batch = processor(text=[prompt], images=[Image.fromarray(item["image"])], return_tensors="pt")
         new = model.generate(**batch)[0, batch["input_ids"].shape[1] :]
         assert len(new) <= 3, "a letter, then the end of the turn"

@@ -7,7 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 from PIL import Image
-from vlmdx.demo.questions import KINDS, ask, options
+from vlmdx.demo.asked import options
+from vlmdx.demo.kinds import KINDS
+from vlmdx.demo.questions import ask
 from vlmdx.demo.scene import CANVAS, sample_scene, scene_graph
 from vlmdx.demo.world import write_scenes
 
@@ -76,8 +78,16 @@ def test_boxes_lie_inside_the_picture_and_on_the_thing(world, records):
 
 def nearest_color(pixel: np.ndarray) -> str:
     """Nearest of eight anchor colours, written down here on purpose and not taken from the drawing code."""
-    anchors = {"red": (215, 40, 40), "green": (40, 160, 60), "blue": (45, 80, 210), "yellow": (235, 215, 50),
-               "purple": (140, 50, 170), "orange": (240, 135, 30), "white": (240, 240, 240), "black": (22, 22, 22)}
+    anchors = {
+        "red": (215, 40, 40),
+        "green": (40, 160, 60),
+        "blue": (45, 80, 210),
+        "yellow": (235, 215, 50),
+        "purple": (140, 50, 170),
+        "orange": (240, 135, 30),
+        "white": (240, 240, 240),
+        "black": (22, 22, 22),
+    }
     return min(anchors, key=lambda name: float(np.abs(np.array(anchors[name]) - pixel).sum()))
 
 
@@ -218,7 +228,12 @@ def test_options_hold_the_answer_once_and_four_of_one_type():
 
 
 def test_relations_are_opposite_in_pairs():
-    opposite = {"to the left of": "to the right of", "to the right of": "to the left of", "above": "below", "below": "above"}
+    opposite = {
+        "to the left of": "to the right of",
+        "to the right of": "to the left of",
+        "above": "below",
+        "below": "above",
+    }
     seen = 0
     for index in range(40):
         objects = scene_graph(sample_scene(SEED, index))["objects"]
@@ -230,5 +245,5 @@ def test_relations_are_opposite_in_pairs():
 
 
 def test_too_many_questions_are_refused_by_scene():
-    with pytest.raises(ValueError, match="scene 3: .* asked for"):
+    with pytest.raises(ValueError, match=r"scene 3: .* asked for"):
         ask(SEED, sample_scene(SEED, 3), 500)

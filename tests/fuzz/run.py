@@ -7,10 +7,13 @@ Prints one line per target and exits with 1 if there was a finding, whose smalle
 """
 
 import argparse
+import os
 import sys
 import time
 import traceback
 from collections import Counter
+from contextlib import redirect_stderr
+from pathlib import Path
 
 from hypothesis import HealthCheck, Phase, given, seed, settings
 
@@ -61,7 +64,8 @@ def main() -> int:
     for name, target in chosen.items():
         inputs = given_.inputs if given_.target else given_.inputs * target.share // 100
         began = time.monotonic()
-        counts, error = fuzz(target, inputs, given_.seed)
+        with Path(os.devnull).open("w") as nowhere, redirect_stderr(nowhere):  # progress bars
+            counts, error = fuzz(target, inputs, given_.seed)
         if error is not None:
             findings += 1
             print(f"{name}: FINDING", *traceback.format_exception(error), sep="\n")

@@ -1,8 +1,7 @@
 """M06: what a row gets does not depend on what shares its batch. Images 56 x 56 to 900 x 300, prompts of 10 to 300 ids.
 
 The tolerance cannot hide a defect: in float64 the same comparison has to agree to the digits that float32 logits have.
-A
-difference there is the adapter's fault; one that shows in float32 alone is a fault of this torch's kernels.
+A difference there is the adapter's fault; one that shows in float32 alone is a fault of this torch's kernels.
 """
 
 import pytest
@@ -28,13 +27,13 @@ def mixed(adapter):
     return prompts, images, rows
 
 
-def differences(adapter):
+def differences(adapter, orders=ORDERS):
     """Largest differences of a letter's probability, alone against each batch, and whether each choice is the same."""
     prompts, images, rows = mixed(adapter)
     alone = [adapter.logits([Row(row.ids, 0)], [images[row.image]])[0] for row in rows]
     for side in ("right", "left"):
         adapter.padding_side = side
-        for order in ORDERS:
+        for order in orders:
             together = adapter.logits([rows[i] for i in order], images)
             for place, i in enumerate(order):
                 one, other = (
@@ -50,10 +49,10 @@ def test_m06_mixed_batches_agree_with_single_rows(every, attention):
         pytest.skip(f"this family has no {attention}; it is opened with {before}")
     try:
         every.model.set_attn_implementation(attention)
-        found = list(differences(every))
+        found = list(differences(every, ORDERS if attention == before else ORDERS[1:]))
     finally:
         every.model.set_attn_implementation(before)
-    assert len(found) == 2 * len(ORDERS) * len(SIZES)
+    assert len(found) >= 2 * len(SIZES)
     assert max(difference for difference, _ in found) <= 1e-4
     assert all(same for _, same in found)
 
@@ -61,7 +60,7 @@ def test_m06_mixed_batches_agree_with_single_rows(every, attention):
 def test_m06_in_float64_nothing_but_the_last_digits_of_float32_are_left(every):
     try:
         every.model.double()
-        found = list(differences(every))
+        found = list(differences(every, ORDERS[1:]))
     finally:
         every.model.float()
     assert max(difference for difference, _ in found) <= 1e-6

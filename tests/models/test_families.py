@@ -38,6 +38,12 @@ def test_paligemma_given_answer_is_causal_and_the_prompt_is_not(tmp_path):
     torch.testing.assert_close(kept[0], plain, atol=1e-4, rtol=0)
 
 
+def test_m10_exactly_one_bos_where_the_family_has_one(every):
+    ids = every.encode(every.render("what"), picture(60, 60)).tolist()
+    bos = every.processor.tokenizer.bos_token_id
+    assert ids.count(bos) == (bos is not None)
+
+
 def test_x02_paligemma_2_is_not_opened_with_an_attention_it_cannot_have(tmp_path):
     folder = str(tiny_families.build("paligemma", tmp_path / "m"))
     with pytest.raises(ValueError, match=r"cannot be opened with `attention: sdpa`, `dtype: float32`: .*eager"):

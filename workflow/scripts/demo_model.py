@@ -1,5 +1,6 @@
 """Train one tiny demo VLM on demo scenes and measure it on held-out ones."""
 
+import os
 import shutil
 from pathlib import Path
 
@@ -18,7 +19,7 @@ def main(snakemake) -> None:
     work = model.with_name(f"{model.name}.training")
     trained = work / model.name
     work.mkdir(parents=True, exist_ok=True)
-    with open(snakemake.log[0], "a") as log:
+    with Path(snakemake.log[0]).open("a") as log:
         curve = train(
             snakemake.wildcards.model,
             trained,
@@ -28,8 +29,11 @@ def main(snakemake) -> None:
         )
     write_rows(snakemake.output.accuracy, report(trained, prompts, seed=snakemake.params.settings["seed"]))
     write_rows(snakemake.output.curve, curve)
+    # copied, not moved: a kill from here on must leave a training that can still be finished
+    new = model.with_name(f".{model.name}.{os.getpid()}")
+    shutil.copytree(trained, new)
     shutil.rmtree(model, ignore_errors=True)
-    trained.rename(model)
+    new.rename(model)
     shutil.rmtree(work)
 
 

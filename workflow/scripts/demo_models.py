@@ -9,8 +9,8 @@ from vlmdx.provenance import run_job
 def main(snakemake) -> None:
     """One SVG and one Markdown table over all demo models."""
     names = snakemake.params.settings["models"]
-    draw_curves(dict(zip(names, snakemake.input.curves)), snakemake.output.figure)
-    Path(snakemake.output.table).write_text(table(dict(zip(names, snakemake.input.accuracies))))
+    draw_curves(dict(zip(names, snakemake.input.curves, strict=False)), snakemake.output.figure)
+    Path(snakemake.output.table).write_text(table(dict(zip(names, snakemake.input.accuracies, strict=False))))
 
 
 if "snakemake" in globals():

@@ -3,7 +3,6 @@
 from typing import Any
 
 import pandas as pd
-
 from vlmdx.provenance import run_job
 from vlmdx.schema import atomic
 

@@ -5,7 +5,6 @@ from typing import Any
 import pyarrow as pa
 from safetensors import safe_open
 from safetensors.torch import save_file
-
 from vlmdx.provenance import footer, run_job
 from vlmdx.schema import atomic, read_table, write_table
 from vlmdx.schema.tables import EFFECTS, REJECTED

@@ -3,7 +3,6 @@
 from typing import Any
 
 import pyarrow as pa
-
 from vlmdx.mechanism.contrast import pathways
 from vlmdx.mechanism.modes import Thresholds, failure_modes
 from vlmdx.provenance import run_job

@@ -15,10 +15,11 @@ from typing import Any
 
 from vlmdx.config import paths
 from vlmdx.config.models import Model
+from vlmdx.config.pins import pinned, unpinned
 from vlmdx.config.root import Config
 from vlmdx.models.families import FAMILIES as ADAPTERS
 from vlmdx.models.families import adapter_module
-from vlmdx.provenance import fingerprint, rule_digest
+from vlmdx.provenance import digest_of, digest_parts, fingerprint
 from vlmdx.schema.names import CLEAN, FAMILIES
 
 # Libraries whose version can change a rule's numbers; the rest (progress bars, command line) may be upgraded freely.
@@ -36,10 +37,12 @@ SOURCES = ("questions", "scene_graphs", "images", "folder", "file", "instances_f
 
 @dataclass(frozen=True)
 class Job:
-    """Params of one job: ``settings`` is all of the config that it reads."""
+    """Params of one job: ``settings`` is all of the config that it reads, ``parts`` what the digest is taken over."""
 
     digest: str
     settings: Mapping[str, Any]
+    rule: str
+    parts: Mapping[str, Any]
 
 
 class Jobs:
@@ -51,7 +54,9 @@ class Jobs:
     """
 
     def __init__(self, config: Config, root: Path) -> None:
-        self.config, self.root = config, root
+        self.root, self.asked = root, config
+        self.known: dict[str, Job] = {}  # every job that was asked for so far, by digest
+        self.config = pinned(config, self.here)  # what was asked for, with the lock file's commits
 
     def here(self, path: str) -> str:
         """A path of the config, seen from the working directory; `results/…` and absolute paths stay as they are."""
@@ -254,6 +259,12 @@ class Jobs:
         before = [self.corrupt("pool", family) for family in self.shards()]
         return self._job("contact_sheet", {"image_id": None}, PLOTTING, before)
 
+    @functools.cache  # noqa: B019
+    def about_all(self, rule: str, plots: tuple[str, ...]) -> Job:
+        """Rules provenance and catalog, which tell of every artifact; ``plots`` are the rules of figures."""
+        before = [self.ras_table, self.accounting, self.plot_gini, self.contact_sheet, *map(self.plot, plots)]
+        return self._job(rule, {}, TABLES, before)
+
     def _all_models(self) -> list[Job]:
         return [self.reliability(model) for model in self.config.models]
 
@@ -279,23 +290,25 @@ class Jobs:
         # A set of digests: the order in which models stand in the config must not rerun anything.
         history = sorted({job.digest for job in before})
         values = {"settings": settings, "before": history, "content": content}
-        return Job(rule_digest(script, values, files, libraries, modules), settings)
+        parts = digest_parts(script, values, files, libraries, modules)
+        job = Job(digest_of(parts), settings, rule, parts)
+        self.known[job.digest] = job
+        return job
 
 
 def faults(config: Config, here: Callable[[str], str]) -> list[str]:
     """What only the file system can tell, one line each: a model that cannot be found or has no adapter, a prompt."""
-    lines = []
+    config = pinned(config, here)
+    lines = unpinned(config, here)
     for slug, entry in config.models.items():
-        folder = Path(here(entry.source))
-        if entry.revision is None and not folder.is_dir():
-            lines.append(f"config: models.{slug}: {entry.source!r} is no folder; as a hub id it needs a `revision`")
-            continue
         try:
-            _adapter_modules(entry, folder)
+            _adapter_modules(entry, Path(here(entry.source)))
         except (ValueError, OSError, KeyError) as error:
             lines.append(f"config: models.{slug}: {error}")
     if config.scoring.circular and all(entry.readout == "text" for entry in config.models.values()):
-        lines.append("config: scoring.circular: no model has the letter read-out, so no options are shown that can turn")
+        lines.append(
+            "config: scoring.circular: no model has the letter read-out, so no options are shown that can turn"
+        )
     for key in ("letter_prompt", "text_prompt"):
         if not Path(here(getattr(config.scoring, key))).is_file():
             lines.append(f"config: scoring.{key}: no file {getattr(config.scoring, key)!r}")

@@ -11,8 +11,13 @@ class Model(Block):
     """A vision-language model."""
 
     source: str = Field(min_length=1, description="local folder or Hugging Face hub id")
-    revision: str | None = Field(None, description="commit on the hub; a hub model without one is not reproducible")
-    family: str | None = Field(None, description="adapter, where the model's own model_type does not tell")
+    revision: str | None = Field(
+        None, description="commit on the hub; null takes the one in models.lock.yaml, which `vlmdx fetch` writes"
+    )
+    family: str | None = Field(
+        None,
+        description="model type whose adapter to use, if not the model's own; `generic` where none is written for it",
+    )
     dtype: Literal["float32", "bfloat16", "float16", "auto"] = Field("float32", description="weights and activations")
     attention: Literal["sdpa", "eager", "flash_attention_2"] = Field("sdpa", description="attention implementation")
     max_pixels: int | None = Field(None, gt=0, description="pixel budget of the processor; null keeps its own")

@@ -29,6 +29,7 @@ def save_model(model, processor, folder: str | Path) -> None:
     weights = new / "model.safetensors"
     half = {name: tensor.to(torch.float16) for name, tensor in load_file(weights).items()}
     save_file(half, weights, metadata={"format": "pt"})
+    weights.chmod(0o644)  # safetensors leaves it readable by its owner alone
     config = json.loads((new / "config.json").read_text())
     for part in (config, config.get("text_config", {}), config.get("vision_config", {})):
         part["dtype"] = "float32"
@@ -37,4 +38,4 @@ def save_model(model, processor, folder: str | Path) -> None:
         raise ValueError(f"{new}: {folder_bytes(new)} bytes, at most {MAX_BYTES} may ship")
     shutil.rmtree(folder, ignore_errors=True)
     folder.parent.mkdir(parents=True, exist_ok=True)
-    os.rename(new, folder)
+    new.rename(folder)

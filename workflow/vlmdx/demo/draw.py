@@ -6,8 +6,14 @@ from PIL import Image, ImageDraw
 from vlmdx.demo.scene import CANVAS, Scene, Thing, generator
 
 RGB = {
-    "red": (210, 40, 40), "green": (40, 160, 60), "blue": (45, 80, 210), "yellow": (235, 215, 50),
-    "purple": (140, 50, 170), "orange": (240, 135, 30), "white": (242, 242, 242), "black": (22, 22, 22),
+    "red": (210, 40, 40),
+    "green": (40, 160, 60),
+    "blue": (45, 80, 210),
+    "yellow": (235, 215, 50),
+    "purple": (140, 50, 170),
+    "orange": (240, 135, 30),
+    "white": (242, 242, 242),
+    "black": (22, 22, 22),
 }
 OVERSAMPLING = 3
 
@@ -61,6 +67,8 @@ def _outline(thing: Thing) -> np.ndarray:
         points = np.stack([np.cos(around), np.sin(around)], 1)
     else:
         a, b = 0.3, 0.95
-        points = np.array([(-a, -b), (a, -b), (a, -a), (b, -a), (b, a), (a, a), (a, b), (-a, b), (-a, a), (-b, a), (-b, -a), (-a, -a)])
+        points = np.array(
+            [(-a, -b), (a, -b), (a, -a), (b, -a), (b, a), (a, a), (a, b), (-a, b), (-a, a), (-b, a), (-b, -a), (-a, -a)]
+        )
     t = np.deg2rad(thing.angle)
     return points @ np.array([[np.cos(t), np.sin(t)], [-np.sin(t), np.cos(t)]])

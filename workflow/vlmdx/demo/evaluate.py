@@ -7,9 +7,10 @@ import torch
 from PIL import Image
 from transformers import AutoModelForImageTextToText, AutoProcessor
 
+from vlmdx.demo.asked import options
 from vlmdx.demo.draw import draw
 from vlmdx.demo.lessons import Prompts
-from vlmdx.demo.questions import ask, options
+from vlmdx.demo.questions import ask
 from vlmdx.demo.scene import HELD_OUT_FIRST, generator, sample_scene
 from vlmdx.models.prompts import fill, letters, user_turn
 
@@ -33,8 +34,17 @@ def held_out_items(seed: int, scenes: int, per_scene: int, first: int = FIRST) -
         image, rng = draw(seed, scene), generator(seed, index, 3)
         for operation, asked in ask(seed, scene, per_scene):
             choices = options(asked, rng)
-            items.append({"image": image, "question": asked.text, "options": choices, "answer": asked.answer,
-                          "gold": choices.index(asked.answer), "operation": operation, "kind": asked.kind})
+            items.append(
+                {
+                    "image": image,
+                    "question": asked.text,
+                    "options": choices,
+                    "answer": asked.answer,
+                    "gold": choices.index(asked.answer),
+                    "operation": operation,
+                    "kind": asked.kind,
+                }
+            )
     return items
 
 
@@ -44,7 +54,7 @@ def corrupt(image: np.ndarray, corruption: str, severity: int, seed: int) -> np.
         return image
     from imagecorruptions import corrupt as damage  # heavy import, needed for this alone
 
-    np.random.seed(seed)
+    np.random.seed(seed)  # noqa: NPY002 -- the one source of randomness that the package reads
     return damage(image, corruption_name=corruption, severity=severity)
 
 
@@ -54,7 +64,7 @@ def option_probabilities(model, processor, template: str, items: list[dict]) -> 
     found = []
     for batch, part in _batches(processor, items, lambda i: fill(template, i["question"], i["options"])):
         logits = model(**batch).logits[:, -1].float()
-        for row, item in zip(logits, part):
+        for row, item in zip(logits, part, strict=False):
             ids = processor.tokenizer.convert_tokens_to_ids(letters(len(item["options"])))
             found.append(torch.softmax(row[ids], 0).numpy())
     return found
@@ -88,24 +98,41 @@ def report(folder: str | Path, prompts: Prompts, *, seed: int, scenes: int = 150
     items = held_out_items(seed, scenes, per_scene)
     rows = []
     words = said_words(model, processor, prompts.text, items)
-    rows += _rows("text", "clean", items, np.array([w == i["answer"] for w, i in zip(words, items)]))
+    rows += _rows("text", "clean", items, np.array([w == i["answer"] for w, i in zip(words, items, strict=False)]))
     for corruption in CORRUPTIONS:
         damaged = {id(i["image"]): corrupt(i["image"], corruption, 5, n) for n, i in enumerate(items)}
         seen = [{**i, "image": damaged[id(i["image"])]} for i in items]
         chosen = option_probabilities(model, processor, prompts.letter, seen)
-        rows += _rows("letter", corruption, items, np.array([int(p.argmax()) == i["gold"] for p, i in zip(chosen, items)]))
+        rows += _rows(
+            "letter",
+            corruption,
+            items,
+            np.array([int(p.argmax()) == i["gold"] for p, i in zip(chosen, items, strict=False)]),
+        )
     return rows
 
 
 def _rows(mode: str, corruption: str, items: list[dict], right: np.ndarray) -> list[dict]:
-    groups = {"all": lambda i: True, "four options": lambda i: len(i["options"]) == 4,
-              "yes/no": lambda i: set(i["options"]) == {"yes", "no"}}
+    groups = {
+        "all": lambda i: True,
+        "four options": lambda i: len(i["options"]) == 4,
+        "yes/no": lambda i: set(i["options"]) == {"yes", "no"},
+    }
     groups["two alternatives"] = lambda i: i["operation"] == "choose"
     groups |= {op: (lambda i, op=op: i["operation"] == op) for op in sorted({i["operation"] for i in items})}
     rows = []
     for name, belongs in groups.items():
         mine = np.array([belongs(i) for i in items])
-        chance = np.mean([1 / len(i["options"]) for i, m in zip(items, mine) if m])
-        rows.append({"mode": mode, "corruption": corruption, "severity": 0 if corruption == "clean" else 5, "group": name,
-                     "accuracy": round(float(right[mine].mean()), 4), "chance": round(float(chance), 3), "questions": int(mine.sum())})
+        chance = np.mean([1 / len(i["options"]) for i, m in zip(items, mine, strict=False) if m])
+        rows.append(
+            {
+                "mode": mode,
+                "corruption": corruption,
+                "severity": 0 if corruption == "clean" else 5,
+                "group": name,
+                "accuracy": round(float(right[mine].mean()), 4),
+                "chance": round(float(chance), 3),
+                "questions": int(mine.sum()),
+            }
+        )
     return rows

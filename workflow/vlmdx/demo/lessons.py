@@ -4,9 +4,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from vlmdx.demo.asked import Asked, options
 from vlmdx.demo.draw import draw, mask
+from vlmdx.demo.kinds import KINDS, Kinds
 from vlmdx.demo.pack import Packer, Segment
-from vlmdx.demo.questions import KINDS, Asked, Kinds, ask, options
+from vlmdx.demo.questions import ask
 from vlmdx.demo.scene import CANVAS, COLORS, SHAPES, SIZES, Scene, generator, sample_scene
 from vlmdx.models.prompts import fill, letters
 
@@ -27,7 +29,7 @@ def dense_labels(scene: Scene, tokens: int) -> np.ndarray:
 
     Cells are those of a square grid of ``tokens`` cells over the canvas; covered means drawn on, not inside the box.
     """
-    side = int(round(tokens**0.5))
+    side = round(tokens**0.5)
     cell = CANVAS // side
     labels = np.full((side, side, 3), NOTHING)
     best = np.full((side, side), COVER)
@@ -39,7 +41,7 @@ def dense_labels(scene: Scene, tokens: int) -> np.ndarray:
 
 
 def pairs(packer: Packer, scene: Scene) -> list[Segment]:
-    """"circle red", "red circle", "circle large" for what is unique in the scene; the second word is the target."""
+    """ "circle red", "red circle", "circle large" for what is unique in the scene; the second word is the target."""
     found = []
     for key, value in (("shape", "color"), ("color", "shape"), ("shape", "size")):
         keys = [getattr(t, key) for t in scene.things]
@@ -70,7 +72,9 @@ def find_segment(packer: Packer, prompts: Prompts, asked: Asked, rng: np.random.
     return _lettered(packer, prompts, f"{asked.answer}?", asked, rng, "find")
 
 
-def _lettered(packer: Packer, prompts: Prompts, text: str, asked: Asked, rng: np.random.Generator, kind: str) -> Segment:
+def _lettered(
+    packer: Packer, prompts: Prompts, text: str, asked: Asked, rng: np.random.Generator, kind: str
+) -> Segment:
     choices = options(asked, rng)
     letter = letters(len(choices))[choices.index(asked.answer)]
     segment = _answered(packer, fill(prompts.letter, text, choices), text, asked.answer, letter, kind)
@@ -105,22 +109,23 @@ class Mix:
     find: int = 0
 
 
-def lesson(packer: Packer, prompts: Prompts, seed: int, index: int, mix: Mix, kinds: Kinds = KINDS) -> tuple[Scene, np.ndarray, list[Segment], list[str]]:
-    """One training image: ``(scene, pixels, segments, operation of each question segment in order)``."""
+def lesson(
+    packer: Packer, prompts: Prompts, seed: int, index: int, mix: Mix, kinds: Kinds = KINDS
+) -> tuple[Scene, np.ndarray, list[Segment]]:
+    """One training image: ``(scene, pixels, segments)``; letters are drawn from the other end of the questions.
+
+    So few questions are asked in both modes.
+    """
     scene = sample_scene(seed, index)
     rng = generator(seed, index, 3)
     segments: list[Segment] = []
     if mix.pair:
         found = pairs(packer, scene)
         segments += [found[i] for i in rng.permutation(len(found))[: mix.pair]]
-    operations = []
     if mix.text or mix.letter or mix.find:
         questions = ask(seed, scene, max(mix.text, mix.letter, mix.find), kinds)
-        picked = [questions[i] for i in rng.permutation(len(questions))]
-        for count, make in ((mix.text, text_segment), (mix.letter, letter_segment), (mix.find, find_segment)):
-            # letters start from the other end of the list, so that few questions are asked in both modes
-            chosen = picked[:count] if make is text_segment else picked[-count:] if count else []
-            for operation, asked in chosen:
-                segments.append(make(packer, prompts, asked) if make is text_segment else make(packer, prompts, asked, rng))
-                operations.append(operation)
-    return scene, draw(seed, scene), segments, operations
+        picked = [questions[i][1] for i in rng.permutation(len(questions))]
+        segments += [text_segment(packer, prompts, asked) for asked in picked[: mix.text]]
+        for count, make in ((mix.letter, letter_segment), (mix.find, find_segment)):
+            segments += [make(packer, prompts, asked, rng) for asked in picked[len(picked) - count :]]
+    return scene, draw(seed, scene), segments

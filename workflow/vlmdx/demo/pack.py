@@ -15,7 +15,7 @@ import torch
 from vlmdx.demo.scene import CANVAS
 from vlmdx.models.prompts import user_turn
 
-# Targets that are read off before the last layer (after how many layers): the answer at the question's end, then at each
+# Targets that are read off before the last layer (after how many): the answer at the question's end, then at each
 # option whether it is the answer. What remains for the last layer is to name the letter of the option that is.
 DEPTH = {"early": 4, "check": 5}
 SLOT = "[UNK]"  # stands in for the user's text while the chat template is cut into what comes before and after it
@@ -64,7 +64,7 @@ class Packer:
         return inner.get_rope_index(**kept)[0][:, 0, : cut + 1]
 
     def image_tokens(self, images: list[np.ndarray]) -> torch.Tensor:
-        """What the text model sees of each image: ``(images, tokens, width)``, through the product's image processor."""
+        """What the text model sees of each image: ``(images, tokens, width)``; the product's image processor."""
         pixels = self.processor.image_processor(images=images, return_tensors="pt")
         found = self.model.model.get_image_features(**pixels)
         found = getattr(found, "pooler_output", found)
@@ -73,8 +73,10 @@ class Packer:
         return found.reshape(len(images), len(self.slots), -1)
 
     def hidden(self, seen: torch.Tensor, packs: list[list[Segment]]) -> dict[int, torch.Tensor]:
-        """Normed hidden states ``(images, length, width)`` of packs over image tokens ``seen``: 0 is the model's output,
-        the others are those after the layers of ``DEPTH``."""
+        """Normed hidden states ``(images, length, width)`` of packs over image tokens ``seen``.
+
+        Key 0 is the model's output, the others are those after the layers of ``DEPTH``.
+        """
         ids, mask, positions = self.layout(packs)
         embedded = self.model.get_input_embeddings()(ids)
         embedded = embedded.index_copy(1, self.slots, seen.to(embedded.dtype))
@@ -82,11 +84,15 @@ class Packer:
         text_model = self.model.model.language_model
         kept: dict[int, torch.Tensor] = {}
         hooks = [
-            text_model.layers[layer - 1].register_forward_hook(partial(_keep, kept, layer)) for layer in sorted(set(DEPTH.values()))
+            text_model.layers[layer - 1].register_forward_hook(partial(_keep, kept, layer))
+            for layer in sorted(set(DEPTH.values()))
         ]
         try:
             last = text_model(
-                inputs_embeds=embedded, attention_mask=mask, position_ids=positions, use_cache=False,
+                inputs_embeds=embedded,
+                attention_mask=mask,
+                position_ids=positions,
+                use_cache=False,
             ).last_hidden_state
         finally:
             for hook in hooks:
@@ -120,16 +126,15 @@ class Packer:
 
         Not ``deep``: everything is read off after the last layer, and options are not checked one by one.
         """
-        rows, columns, wanted, weights, kinds = [], [], [], [], []
+        found: list[tuple[int, int, int, float, str]] = []
         for row, pack in enumerate(packs):
             start = len(self.shared)
             for segment in pack:
                 for position, target, weight, kind in segment.targets:
-                    if kind == "check" and not deep:
-                        continue
-                    rows.append(row), columns.append(start + position), wanted.append(target)
-                    weights.append(weight), kinds.append(kind)
+                    if deep or kind != "check":
+                        found.append((row, start + position, target, weight, kind))
                 start += len(segment.ids)
+        rows, columns, wanted, weights, kinds = (list(column) for column in zip(*found, strict=True))
         where = torch.tensor(rows), torch.tensor(columns)
         depth = torch.tensor([DEPTH.get(kind, 0) if deep else 0 for kind in kinds])
         states = hidden[0][where]

@@ -9,7 +9,12 @@ COLORS = ("red", "green", "blue", "yellow", "purple", "orange", "white", "black"
 SHAPES = ("circle", "square", "triangle", "cross")
 SIZES = {"small": (16, 18), "large": (23, 26)}  # radius range in px; the gap keeps the two words separable
 MARGIN = 20  # px; centres closer than this on an axis stand in no relation along it
-OPPOSITE = {"to the left of": "to the right of", "to the right of": "to the left of", "above": "below", "below": "above"}
+OPPOSITE = {
+    "to the left of": "to the right of",
+    "to the right of": "to the left of",
+    "above": "below",
+    "below": "above",
+}
 
 # Scene indices of the three splits: disjoint ranges, so that no held-out scene was ever trained on.
 DEMO_FIRST, HELD_OUT_FIRST, TRAIN_FIRST = 0, 500_000, 1_000_000
@@ -64,17 +69,20 @@ def sample_scene(seed: int, index: int) -> Scene:
     centres = _place(rng, radii)
     colors: list[str] = []
     for i in range(count):  # two things of one shape never share a colour
-        taken = {c for c, s in zip(colors, shapes) if s == shapes[i]}
+        taken = {c for c, s in zip(colors, shapes, strict=False) if s == shapes[i]}
         shared = [c for c in colors if c not in taken]
         if shared and rng.random() < 0.3:  # else "the same color?" would nearly always be no
             colors.append(str(rng.choice(shared)))
         else:
             colors.append(str(rng.choice([c for c in COLORS if c not in taken])))
     angles = rng.uniform(-8, 8, count)
-    return Scene(index, tuple(
-        Thing(str(index * 10 + i), shapes[i], colors[i], sizes[i], *centres[i], radii[i], float(angles[i]))
-        for i in range(count)
-    ))
+    return Scene(
+        index,
+        tuple(
+            Thing(str(index * 10 + i), shapes[i], colors[i], sizes[i], *centres[i], radii[i], float(angles[i]))
+            for i in range(count)
+        ),
+    )
 
 
 def _place(rng: np.random.Generator, radii: list[int]) -> list[tuple[int, int]]:
@@ -84,7 +92,7 @@ def _place(rng: np.random.Generator, radii: list[int]) -> list[tuple[int, int]]:
         for radius in radii:
             for _ in range(20):
                 x, y = (int(v) for v in rng.integers(radius + 1, CANVAS - radius, 2))
-                if all(np.hypot(x - a, y - b) > radius + r + 2 for (a, b), r in zip(centres, radii)):
+                if all(np.hypot(x - a, y - b) > radius + r + 2 for (a, b), r in zip(centres, radii, strict=False)):
                     centres.append((x, y))
                     break
         if len(centres) == len(radii):
@@ -108,12 +116,18 @@ def scene_graph(scene: Scene) -> dict:
     for thing in scene.things:
         x, y, w, h = thing.box
         objects[thing.object_id] = {
-            "name": thing.shape, "x": x, "y": y, "w": w, "h": h,
+            "name": thing.shape,
+            "x": x,
+            "y": y,
+            "w": w,
+            "h": h,
             "attributes": [thing.color, thing.size],
             "relations": [
                 {"name": relation, "object": other.object_id}
-                for other in scene.things if other is not thing
-                for relation in OPPOSITE if related(thing, relation, other)
+                for other in scene.things
+                if other is not thing
+                for relation in OPPOSITE
+                if related(thing, relation, other)
             ],
         }
     return {"width": CANVAS, "height": CANVAS, "objects": objects}

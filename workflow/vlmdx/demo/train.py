@@ -16,33 +16,16 @@ from torch.nn import functional as F
 
 from vlmdx.demo.architectures import build
 from vlmdx.demo.checkpoint import save_model
+from vlmdx.demo.kinds import Kinds
 from vlmdx.demo.lessons import Mix, Prompts, dense_labels, lesson
 from vlmdx.demo.pack import Packer
-from vlmdx.demo.questions import EVEN_KINDS, KINDS, Kinds
 from vlmdx.demo.scene import COLORS, HELD_OUT_FIRST, SHAPES, SIZES, TRAIN_FIRST
+from vlmdx.demo.stages import Stage, default_stages, rate, stage_of
 
 HELD_OUT_SCENES = 48  # for the curve; the final evaluation uses other held-out scenes
 CURVE_MIX = Mix(text=8, letter=8)
 EMPTY_WEIGHT = 0.15  # of a vision token without an object in the dense loss: they are many and easy
 DENSE = (1 + len(COLORS), 1 + len(SHAPES), 1 + len(SIZES))
-
-
-@dataclass(frozen=True)
-class Stage:
-    """``steps`` of ``images`` each; ``dense`` is the weight of the dense-label loss; learning rate decays from ``lr``."""
-
-    name: str
-    steps: int
-    images: int
-    mix: Mix
-    lr: float = 1e-3
-    dense: float = 0.2
-    warmup: int = 50
-    floor: float = 0.02
-    deep: bool = True  # read answers and checks off before the last layer (vlmdx.demo.pack.DEPTH)
-    kinds: Kinds = field(default_factory=lambda: KINDS)
-    frozen: bool = False  # leave the vision tower as it is
-    horizon: int | None = None  # steps over which the rate would reach the floor; None: those of the stage
 
 
 @dataclass
@@ -54,28 +37,18 @@ class Progress:
     seconds: float = 0.0
 
 
-def default_stages(name: str) -> tuple[Stage, ...]:
-    """The shipped recipe; LLaVA's tower, without rotary positions, takes longer to see shapes, hence its stage "look"."""
-    slow = name == "llava-demo"
-    return (
-        Stage("see", 1200 if slow else 800, 32, Mix(), dense=1.0, lr=2e-3, horizon=1500),
-        Stage("pair", 300, 24, Mix(pair=8), floor=0.3),
-        *([Stage("look", 400, 24, Mix(pair=8), lr=1.5e-3, dense=1.0, floor=0.2)] if slow else []),
-        Stage("say", 100, 24, Mix(pair=2, text=3, find=3), lr=1.5e-3, floor=0.7, horizon=300, deep=False, kinds=EVEN_KINDS),
-        *(
-            [Stage("ask", 1000, 12, Mix(text=1, letter=5, find=1), lr=1e-3, dense=0.3, horizon=1300)]
-            if slow
-            else [
-                Stage("ask", 1200, 12, Mix(pair=1, text=2, letter=4, find=1), lr=1e-3, floor=1.0, kinds=EVEN_KINDS),
-                Stage("drill", 300, 12, Mix(text=1, letter=6), lr=8e-4, horizon=2600, kinds=EVEN_KINDS),
-                Stage("settle", 1100, 12, Mix(text=1, letter=6), lr=1e-3, dense=0.0, frozen=True),
-            ]
-        ),
-    )
-
-
-def train(name: str, folder: str | Path, prompts: Prompts, *, seed: int, stages: tuple[Stage, ...] | None = None,
-          every: int = 100, save_every: int = 200, bfloat16: bool = True, say=print) -> list[dict]:
+def train(
+    name: str,
+    folder: str | Path,
+    prompts: Prompts,
+    *,
+    seed: int,
+    stages: tuple[Stage, ...] | None = None,
+    every: int = 100,
+    save_every: int = 200,
+    bfloat16: bool = True,
+    say=print,
+) -> list[dict]:
     """Train demo model ``name`` into ``folder``; returns the learning curve (also ``curve.csv`` beside the folder).
 
     Args:
@@ -94,7 +67,10 @@ def train(name: str, folder: str | Path, prompts: Prompts, *, seed: int, stages:
     decay = [p for p in model.parameters() if p.ndim > 1]
     rest = [p for p in model.parameters() if p.ndim <= 1]
     optimizer = torch.optim.AdamW(
-        [{"params": [*decay, heads.weight], "weight_decay": 0.05}, {"params": [*rest, heads.bias], "weight_decay": 0.0}],
+        [
+            {"params": [*decay, heads.weight], "weight_decay": 0.05},
+            {"params": [*rest, heads.bias], "weight_decay": 0.0},
+        ],
         betas=(0.9, 0.98),
     )
     progress = Progress()
@@ -107,10 +83,12 @@ def train(name: str, folder: str | Path, prompts: Prompts, *, seed: int, stages:
     began = time.monotonic() - progress.seconds
     sums: dict[str, list[float]] = {}
     for step in range(progress.step, total):
-        stage, at, first = _stage_of(stages, step)
+        stage, at, first = stage_of(stages, step)
         for group in optimizer.param_groups:
-            group["lr"] = _rate(stage, at)
-        scenes = [lesson(packer, prompts, seed, TRAIN_FIRST + first + i, stage.mix, stage.kinds) for i in range(stage.images)]
+            group["lr"] = rate(stage, at)
+        scenes = [
+            lesson(packer, prompts, seed, TRAIN_FIRST + first + i, stage.mix, stage.kinds) for i in range(stage.images)
+        ]
         with torch.autocast("cpu", torch.bfloat16, enabled=bfloat16):
             loss, parts = _loss(packer, heads, stage, scenes)
         optimizer.zero_grad(set_to_none=True)
@@ -136,59 +114,53 @@ def train(name: str, folder: str | Path, prompts: Prompts, *, seed: int, stages:
     return progress.curve
 
 
-def _stage_of(stages: tuple[Stage, ...], step: int) -> tuple[Stage, int, int]:
-    """The stage of a step, the step within it, and the index of its first training scene."""
-    scenes = 0
-    for stage in stages:
-        if step < stage.steps:
-            return stage, step, scenes + step * stage.images
-        step, scenes = step - stage.steps, scenes + stage.steps * stage.images
-    raise ValueError("step beyond the last stage")
-
-
-def _rate(stage: Stage, at: int) -> float:
-    """Linear warm-up, then cosine to ``floor``."""
-    shape = stage.floor + (1 - stage.floor) * 0.5 * (1 + np.cos(np.pi * at / (stage.horizon or stage.steps)))
-    return float(stage.lr * shape * min(1.0, (at + 1) / stage.warmup))
-
-
 def _loss(packer: Packer, heads, stage: Stage, scenes) -> tuple[torch.Tensor, dict[str, float]]:
     with torch.set_grad_enabled(not stage.frozen):
-        seen = packer.image_tokens([pixels for _, pixels, _, _ in scenes])
-    parts, loss = {}, torch.zeros(())
+        seen = packer.image_tokens([pixels for _, pixels, _ in scenes])
+    parts: dict[str, float] = {}
+    loss = torch.zeros(())
     if stage.dense:
         labels = torch.from_numpy(np.stack([dense_labels(scene, seen.shape[1]) for scene, *_ in scenes]))
         logits = heads(seen.float()).split(DENSE, -1)
         objects = labels[..., 0] > 0
         share = torch.where(objects, 1.0, EMPTY_WEIGHT)
         share = share / share.sum()
-        each = [(F.cross_entropy(x.transpose(1, 2), labels[..., i], reduction="none") * share).sum() for i, x in enumerate(logits)]
+        each = torch.stack(
+            [
+                (F.cross_entropy(x.transpose(1, 2), labels[..., i], reduction="none") * share).sum()
+                for i, x in enumerate(logits)
+            ]
+        )
         right = torch.stack([(x.argmax(-1) == labels[..., i])[objects].float().mean() for i, x in enumerate(logits)])
-        parts |= {"dense": sum(each).item(), "dense_color": right[0].item(), "dense_shape": right[1].item()}
-        loss = loss + stage.dense * sum(each)
-    packs = [segments for _, _, segments, _ in scenes]
+        parts |= {"dense": each.sum().item(), "dense_color": right[0].item(), "dense_shape": right[1].item()}
+        loss = loss + stage.dense * each.sum()
+    packs = [segments for *_, segments in scenes]
     if any(packs):
         logits, wanted, weights, kinds = packer.gather(packer.hidden(seen, packs), packs, stage.deep)
         each = F.cross_entropy(logits, wanted, reduction="none")
         loss = loss + (each * weights).sum() / weights.sum()
-        kinds = np.array(kinds)
-        parts |= {f"loss_{k}": each.detach().numpy()[kinds == k].mean().item() for k in sorted(set(kinds))}
+        sort, values = np.array(kinds), each.detach().numpy()
+        parts |= {f"loss_{k}": values[sort == k].mean().item() for k in sorted(set(kinds))}
     return loss, parts
 
 
 @torch.no_grad()
-def held_out(packer: Packer, prompts: Prompts, seed: int, kinds: Kinds, scenes: int = HELD_OUT_SCENES) -> dict[str, float]:
-    """Accuracy on held-out scenes per answer mode; letters among the options' letters, words among all words."""
+def held_out(
+    packer: Packer, prompts: Prompts, seed: int, kinds: Kinds, scenes: int = HELD_OUT_SCENES
+) -> dict[str, float]:
+    """Accuracy on held-out scenes per answer mode; both among all words."""
     found = [lesson(packer, prompts, seed, HELD_OUT_FIRST + i, CURVE_MIX, kinds) for i in range(scenes)]
     right: dict[str, list[bool]] = {}
     for start in range(0, scenes, 16):
         part = found[start : start + 16]
-        packs = [segments for _, _, segments, _ in part]
-        hidden = packer.hidden(packer.image_tokens([pixels for _, pixels, _, _ in part]), packs)
+        packs = [segments for *_, segments in part]
+        hidden = packer.hidden(packer.image_tokens([pixels for _, pixels, _ in part]), packs)
         logits, wanted, _, modes = packer.gather(hidden, packs)
-        for correct, mode in zip((logits.argmax(-1) == wanted).tolist(), modes):
+        for correct, mode in zip((logits.argmax(-1) == wanted).tolist(), modes, strict=False):
             right.setdefault(mode, []).append(correct)
-    return {f"accuracy_{k}": round(float(np.mean(right[k])), 4) for k in ("text", "letter", "early", "check") if k in right}
+    return {
+        f"accuracy_{k}": round(float(np.mean(right[k])), 4) for k in ("text", "letter", "early", "check") if k in right
+    }
 
 
 def _write_curve(file: Path, rows: list[dict]) -> None:
@@ -198,11 +170,18 @@ def _write_curve(file: Path, rows: list[dict]) -> None:
         writer = csv.DictWriter(out, columns)
         writer.writeheader()
         writer.writerows(rows)
-    os.replace(new, file)
+    new.replace(file)
 
 
 def _save_state(file: Path, model, heads, optimizer, progress: Progress) -> None:
     new = file.with_name(f".{file.name}.{os.getpid()}")
-    torch.save({"model": model.state_dict(), "heads": heads.state_dict(), "optimizer": optimizer.state_dict(),
-                "progress": asdict(progress)}, new)
-    os.replace(new, file)
+    torch.save(
+        {
+            "model": model.state_dict(),
+            "heads": heads.state_dict(),
+            "optimizer": optimizer.state_dict(),
+            "progress": asdict(progress),
+        },
+        new,
+    )
+    new.replace(file)

@@ -7,8 +7,9 @@ from pathlib import Path
 
 from PIL import Image
 
+from vlmdx.demo.asked import Asked, answer_type
 from vlmdx.demo.draw import draw
-from vlmdx.demo.questions import Asked, answer_type, ask
+from vlmdx.demo.questions import ask
 from vlmdx.demo.scene import Scene, sample_scene, scene_graph
 
 
@@ -36,21 +37,28 @@ def write_scenes(folder: str | Path, seed: int, first: int, count: int, question
     _write(folder / "questions.json", questions)
     _write(folder / "sceneGraphs.json", graphs)
     shutil.rmtree(folder / "images", ignore_errors=True)
-    os.rename(images, folder / "images")
+    images.rename(folder / "images")
 
 
 def gqa_question(scene: Scene, asked: Asked, question_id: str) -> dict:
     """One GQA record. ``groups.global`` holds the answer type (color, shape), null for yes/no, as GQA does."""
     structural, semantic = asked.types
     kind = answer_type(asked.answer)
-    nouns = {str(i): asked.nouns[word.strip("?.,")] for i, word in enumerate(asked.text.split()) if word.strip("?.,") in asked.nouns}
+    nouns = {
+        str(i): asked.nouns[word.strip("?.,")]
+        for i, word in enumerate(asked.text.split())
+        if word.strip("?.,") in asked.nouns
+    }
     return {
         "question": asked.text,
         "imageId": scene.image_id,
         "answer": asked.answer,
         "fullAnswer": asked.full_answer,
         "isBalanced": True,
-        "groups": {"global": None if kind == "yesno" else kind, "local": f"{asked.kind}-{'_'.join(sorted(asked.nouns)) or 'none'}"},
+        "groups": {
+            "global": None if kind == "yesno" else kind,
+            "local": f"{asked.kind}-{'_'.join(sorted(asked.nouns)) or 'none'}",
+        },
         "entailed": [],
         "equivalent": [question_id],
         "types": {"detailed": asked.kind, "semantic": semantic, "structural": structural},
@@ -62,4 +70,4 @@ def gqa_question(scene: Scene, asked: Asked, question_id: str) -> dict:
 def _write(file: Path, records: dict) -> None:
     new = file.with_name(f".{file.name}.{os.getpid()}")
     new.write_text(json.dumps(records, indent=1) + "\n")
-    os.replace(new, file)
+    new.replace(file)

@@ -47,7 +47,7 @@ class LayerPass:
     """
 
     index: int
-    module: nn.Module
+    module: Any
     kwargs: dict[str, Any]
     hidden: Tensor
     output: Tensor
@@ -71,7 +71,7 @@ class _Watch:
     masks: dict[int, tuple[Any, Tensor]] = field(default_factory=dict)
 
 
-def text_model(adapter: Adapter) -> nn.Module:
+def text_model(adapter: Adapter) -> Any:
     """The module that runs the decoder layers.
 
     Raises:

@@ -39,7 +39,6 @@ def effects(adapter: Adapter, samples: Sequence[Sample], specs: Sequence[Spec], 
     last = mask.shape[1] - 1 - mask.flip(-1).argmax(-1)
     grounding = _marked([s.tokens for s in samples], first, mask)
     vision = _marked([s.vision for s in samples], first, mask)
-    at_object = [spec.kind[1] == "object" for spec in specs]
     answer = [i for i, spec in enumerate(specs) if spec.kind[1] == "answer"]
     at_object = [i for i, spec in enumerate(specs) if spec.kind[1] == "object"]
     full = grounding.any(-1)

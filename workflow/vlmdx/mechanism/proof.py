@@ -6,6 +6,7 @@ An attention implementation that ignores the mask gives effects of exactly 0, wh
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -29,7 +30,7 @@ def attention_weights(adapter: Adapter, sample: Sample, spec: Spec) -> Tensor:
     def watch(module: nn.Module, args: tuple, output: tuple) -> None:
         seen.append(output[1][0, :, len(sample.ids) - 1].float())
 
-    attention = adapter.decoder_layers[spec.layer].self_attn
+    attention: Any = adapter.decoder_layers[spec.layer].self_attn
     with eager(adapter), installed(adapter, sample, spec):
         handle = attention.register_forward_hook(watch)
         try:

@@ -70,7 +70,7 @@ def installed(adapter: Adapter, sample: Sample, spec: Spec) -> Iterator[list[int
             handle.remove()
 
 
-def _hook(layer: nn.Module, number: int, sample: Sample, spec: Spec, fired: list[int]) -> Any:
+def _hook(layer: Any, number: int, sample: Sample, spec: Spec, fired: list[int]) -> Any:
     tokens, vision = list(sample.tokens), list(sample.vision)
 
     def ablate(module: nn.Module, args: tuple, output: Tensor) -> Tensor:
@@ -111,7 +111,7 @@ def _hook(layer: nn.Module, number: int, sample: Sample, spec: Spec, fired: list
 
 
 def knockout_mask(
-    layer: nn.Module,
+    layer: Any,
     hidden: Tensor,
     kwargs: dict[str, Any],
     answer: int,
@@ -138,7 +138,8 @@ def knockout_mask(
         mask = additive(allowed, hidden.dtype)
     elif mask.dtype == torch.bool:
         mask = additive(mask, hidden.dtype)
-    count = layer.self_attn.config.num_attention_heads if heads is not None else 1
+    attention = getattr(layer.self_attn, "original_component", layer.self_attn)  # inside a TransformerBridge
+    count = attention.config.num_attention_heads if heads is not None else 1
     mask = mask.expand(-1, count, -1, -1).clone()
     row = (query[:, 0] >= answer).nonzero()[:, 0]
     head = (

@@ -15,8 +15,8 @@ import pyarrow as pa
 from PIL import Image
 from tqdm import tqdm
 
+from vlmdx.mechanism import bridge, reference
 from vlmdx.mechanism import engine as fast
-from vlmdx.mechanism import reference
 from vlmdx.mechanism.grounding import SetAside
 from vlmdx.mechanism.prepare import Prepared, prepare
 from vlmdx.mechanism.proof import prove_knockout
@@ -28,8 +28,8 @@ from vlmdx.models.tokens import PromptError
 from vlmdx.schema import read_table, write_table
 from vlmdx.scoring.readout import choose, log_softmax
 
-Engine = Literal["fast", "reference"]
-ENGINES = {"fast": fast.effects, "reference": reference.effects}
+Engine = Literal["fast", "reference", "bridge"]
+ENGINES = {"fast": fast.effects, "reference": reference.effects, "bridge": bridge.effects}
 CHUNK = 64  # items whose images are in memory at once
 Row = dict[str, Any]
 
@@ -58,7 +58,7 @@ def run(
             are told apart by their content.
         template: text of the prompt file.
         rule: which grid cells belong to a box.
-        engine: fast, or reference (one forward pass per intervention and layer).
+        engine: fast; reference (plain hooks) or bridge (transformer-lens): one forward pass per intervention and layer.
         batch_tokens: rows x longest row of a clean pass, and positions that run through a layer at once.
         window: how many layers in a row an intervention acts on.
         controls: also random tokens outside the object, and the identity intervention.

@@ -7,13 +7,14 @@ from huggingface_hub import HfApi, snapshot_download
 from huggingface_hub.errors import (
     GatedRepoError,
     HfHubHTTPError,
+    HTTPError,
     LocalEntryNotFoundError,
     OfflineModeIsEnabled,
     RepositoryNotFoundError,
     RevisionNotFoundError,
 )
 
-from vlmdx.models.files import check_files, patterns, read_config
+from vlmdx.models.files import LEFT_OUT, check_files, read_config, wanted
 
 
 class FetchError(RuntimeError):
@@ -43,19 +44,19 @@ def resolve(source: str, revision: str | None = None) -> str:
     """
     try:
         commit = HfApi().model_info(source, revision=revision).sha
-    except (HfHubHTTPError, OSError, ValueError) as error:
+    except (HTTPError, OSError, ValueError) as error:
         raise _told(source, revision, error) from error
     if commit is None:
         raise FetchError(f"{source}: the hub names no commit for revision {revision!r}")
     return commit
 
 
-def fetch(source: str, commit: str, trust_remote_code: bool = False, processor: bool = True) -> Fetched:
+def fetch(source: str, revision: str, trust_remote_code: bool = False, processor: bool = True) -> Fetched:
     """Download what :func:`vlmdx.models.load.load` opens, and see that it is whole.
 
     Args:
         source: hub id.
-        commit: 40 hexadecimal digits; a name that can move is resolved first.
+        revision: commit; of a name that can move the cache remembers what it meant today.
         trust_remote_code: also download the model's own Python files.
         processor: the model comes with its processor and tokenizer.
 
@@ -64,11 +65,12 @@ def fetch(source: str, commit: str, trust_remote_code: bool = False, processor: 
         FileNotFoundError: the repository holds no safetensors weights.
     """
     try:
-        folder = Path(snapshot_download(source, revision=commit, **patterns(trust_remote_code)))
-    except (HfHubHTTPError, OSError, ValueError) as error:
-        raise _told(source, commit, error) from error
+        allowed, left_out = wanted(trust_remote_code), list(LEFT_OUT)
+        folder = Path(snapshot_download(source, revision=revision, allow_patterns=allowed, ignore_patterns=left_out))
+    except (HTTPError, OSError, ValueError) as error:
+        raise _told(source, revision, error) from error
     check_files(folder, source, processor)
-    return Fetched(source, commit, read_config(folder)["model_type"], folder)
+    return Fetched(source, folder.name, read_config(folder)["model_type"], folder)
 
 
 def _told(source: str, revision: str | None, error: Exception) -> FetchError:
@@ -82,6 +84,6 @@ def _told(source: str, revision: str | None, error: Exception) -> FetchError:
         return FetchError(f"{source}: the hub is switched off here; unset HF_HUB_OFFLINE to fetch")
     if isinstance(error, HfHubHTTPError):
         return FetchError(f"{source}: the hub answers with status {error.response.status_code}; try again later")
-    if isinstance(error, LocalEntryNotFoundError | ConnectionError | TimeoutError):
+    if isinstance(error, LocalEntryNotFoundError | HTTPError | ConnectionError | TimeoutError):
         return FetchError(f"{source}: the hub cannot be reached; run this on a machine with internet access")
     return FetchError(f"{source}: {type(error).__name__}: {error}")

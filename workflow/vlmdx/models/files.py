@@ -20,10 +20,9 @@ NEEDED = (
 )
 
 
-def patterns(trust_remote_code: bool = False) -> dict[str, list[str]]:
-    """Which files of a hub repository belong to a model, as arguments of ``snapshot_download``."""
-    code = ("*.py",) if trust_remote_code else ()
-    return {"allow_patterns": [*FILES, *code], "ignore_patterns": list(LEFT_OUT)}
+def wanted(trust_remote_code: bool = False) -> list[str]:
+    """Patterns of the files of a hub repository that belong to a model; ``LEFT_OUT`` are the exceptions."""
+    return [*FILES, *(("*.py",) if trust_remote_code else ())]
 
 
 def snapshot(source: str, revision: str | None = None, trust_remote_code: bool = False) -> Path:
@@ -37,7 +36,13 @@ def snapshot(source: str, revision: str | None = None, trust_remote_code: bool =
         return Path(source)
     at = f" at revision {revision}" if revision else ""
     try:
-        found = snapshot_download(source, revision=revision, local_files_only=True, **patterns(trust_remote_code))
+        found = snapshot_download(
+            source,
+            revision=revision,
+            local_files_only=True,
+            allow_patterns=wanted(trust_remote_code),
+            ignore_patterns=list(LEFT_OUT),
+        )
     except LocalEntryNotFoundError as error:
         # Hub releases that remember a repository's file list name the files that are missing.
         part = f" ({error})" if hasattr(error, "snapshot_path") else ""

@@ -66,7 +66,8 @@ def load(
         raise ValueError(
             f"{source} cannot be opened with `attention: {attention}`, `dtype: {dtype}`: {error}"
         ) from error
-    opened = adapter(model.to(place).eval(), processor, source, max_pixels)
+    model.to(place).eval()  # type: ignore[arg-type]
+    opened = adapter(model, processor, source, max_pixels)
     if verify:
         opened.verify()
     return opened

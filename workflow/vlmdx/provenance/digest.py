@@ -8,7 +8,7 @@ imported: the Snakefile runs this at parse time, twice per cluster job.
 import functools
 import hashlib
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -18,14 +18,14 @@ from vlmdx.provenance.code import code_digest
 SAMPLED_ABOVE = 16 * 2**20  # bytes; larger weight files are sampled, see fingerprint
 
 
-def rule_digest(
+def digest_parts(
     script: Path,
     settings: Any,
     files: Iterable[Path] = (),
     libraries: Iterable[str] = (),
     modules: Iterable[str] = (),
-) -> str:
-    """Digest of one job.
+) -> dict[str, Any]:
+    """What a job's digest is taken over, part by part, so that an audit can say which part changed.
 
     Args:
         script: the rule's script; it and all of the package it imports count as syntax trees.
@@ -35,15 +35,30 @@ def rule_digest(
         modules: package modules that the script imports by name at run time, which no syntax tree shows.
 
     Returns:
-        32 hex digits.
+        JSON-able, with the keys code, settings, files, libraries.
     """
-    parts = {
+    return {
         "code": code_digest(script, tuple(modules)),
         "settings": settings,
         "files": {path.name: _sha256(path.read_bytes()) for path in sorted(files)},
         "libraries": {name: metadata.version(name) for name in sorted(libraries)},
     }
+
+
+def digest_of(parts: Mapping[str, Any]) -> str:
+    """The digest of :func:`digest_parts`, before or after a way through JSON: 32 hex digits."""
     return _sha256(json.dumps(parts, sort_keys=True, default=str).encode())[:32]
+
+
+def rule_digest(
+    script: Path,
+    settings: Any,
+    files: Iterable[Path] = (),
+    libraries: Iterable[str] = (),
+    modules: Iterable[str] = (),
+) -> str:
+    """Digest of one job, 32 hex digits; arguments as in :func:`digest_parts`."""
+    return digest_of(digest_parts(script, settings, files, libraries, modules))
 
 
 @functools.cache

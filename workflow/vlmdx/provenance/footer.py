@@ -1,5 +1,10 @@
-"""The record in a file's footer: which rule, code, settings, inputs and environment made it."""
+"""The record in a file's footer: which rule, code, settings, inputs, model, device and environment made it.
 
+Nothing here depends on when or how long a job ran, so that the same job on the same machine writes the same bytes;
+times stand in the job's record (:mod:`vlmdx.provenance.record`).
+"""
+
+import functools
 import hashlib
 import platform
 import subprocess
@@ -7,6 +12,8 @@ import sys
 from importlib import metadata
 from pathlib import Path
 from typing import Any
+
+from vlmdx.provenance.facts import compute_facts, model_facts
 
 LIBRARIES = ("numpy", "pyarrow", "duckdb", "pillow", "torch", "torchvision", "transformers", "tokenizers", "snakemake")
 
@@ -16,28 +23,38 @@ def footer(snakemake: Any, **extra: Any) -> dict[str, Any]:
 
     Args:
         snakemake: the object Snakemake gives a script.
-        extra: what only the job knows, such as device and dtype.
+        extra: what only the job knows; overrides what is found out here.
     """
+    settings = snakemake.params.get("settings")
     return {
         "rule": snakemake.rule,
         "wildcards": dict(snakemake.wildcards.items()),
         "digest": snakemake.params.digest,
-        "settings": snakemake.params.get("settings"),
+        "settings": settings,
         "inputs": {str(path): file_sha256(Path(path)) for path in snakemake.input if Path(path).is_file()},
         "git": git_state(),
         "versions": {name: metadata.version(name) for name in LIBRARIES},
         "python": sys.version.split()[0],
         "host_class": f"{platform.system()}-{platform.machine()}",
+        **compute_facts(settings or {}),
+        **model_facts(settings or {}),
         **extra,
     }
 
 
 def file_sha256(path: Path) -> str:
-    """SHA-256 of a file, read in blocks."""
+    """SHA-256 of a file, read in blocks; a process reads a file again only when it has changed."""
+    status = path.stat()
+    return _file_sha256(path, status.st_size, status.st_mtime_ns, status.st_ino)
+
+
+@functools.lru_cache(maxsize=4096)
+def _file_sha256(path: Path, _size: int, _mtime_ns: int, _inode: int) -> str:
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
+@functools.cache
 def git_state() -> dict[str, Any]:
     """Commit of the code and whether tracked files differ from it; NULLs outside a checkout."""
     here = Path(__file__).parent

@@ -1,4 +1,4 @@
-"""Run a rule's script: its log, one line when it is done, and one line instead of a traceback when it fails.
+"""Run a rule's script: its log, its record, one line when it is done, one line instead of a traceback if it fails.
 
 The log file gets everything that is printed and the whole traceback; the terminal gets progress bars as well, which
 would only fill a log.
@@ -10,12 +10,15 @@ import sys
 import time
 import traceback
 from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, TextIO
 
+from vlmdx.provenance.record import forget_record, write_record
+
 
 def run_job(main: Callable[[Any], None], snakemake: Any) -> None:
-    """Call ``main(snakemake)`` as a rule's script.
+    """Call ``main(snakemake)`` as a rule's script, then record what it wrote.
 
     Raises:
         SystemExit: with status 1 if ``main`` raised; the message is on the terminal, the traceback in the log.
@@ -23,11 +26,13 @@ def run_job(main: Callable[[Any], None], snakemake: Any) -> None:
     label = " ".join([snakemake.rule, *dict(snakemake.wildcards.items()).values()])
     log = Path(snakemake.log[0])
     log.parent.mkdir(parents=True, exist_ok=True)
-    began = time.monotonic()
+    began, started = time.monotonic(), datetime.now(UTC)
     with log.open("w", encoding="utf-8") as file:
         sys.stdout, sys.stderr = _Tee(sys.stdout, file), _Tee(sys.stderr, file)
         try:
+            forget_record(snakemake)
             main(snakemake)
+            write_record(snakemake, started, time.monotonic() - began)
         except Exception as error:
             file.write(traceback.format_exc())
             print(f"{label}: {error}\n  (traceback: {log})", file=sys.__stderr__)

@@ -1,0 +1,20 @@
+"""The command `vlmdx`: one file per command, imported only when it runs."""
+
+import typer
+
+from vlmdx.cli import audit, crate, diff, doctor, fetch, query, why
+
+# A traceback that shows local variables could show a token.
+app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_show_locals=False)
+app.command("fetch")(fetch.fetch)
+app.command("doctor")(doctor.doctor)
+app.command("audit")(audit.audit)
+app.command("why")(why.why)
+app.command("diff")(diff.diff)
+app.command("query")(query.query)
+app.command("crate")(crate.crate)
+
+
+@app.callback()
+def vlmdx() -> None:
+    """Beside the workflow (`snakemake …`): models on this machine, and what they keep to."""
