@@ -5,7 +5,7 @@ READY := $(VENV)/.ready
 # One thread per process: several small torch processes with many threads each slow one another down.
 export OMP_NUM_THREADS ?= 1
 
-.PHONY: setup demo test check lock docs
+.PHONY: setup demo demo-mechanism test check lock docs
 .DEFAULT_GOAL := demo
 
 setup: $(READY)
@@ -22,6 +22,10 @@ $(READY): envs/requirements.lock pyproject.toml
 demo: $(READY)
 	@$(VENV)/bin/snakemake --quiet rules -- all
 	@echo; echo "Table:   results/ras_table.csv"; echo "Figures: results/figures/*.png"
+
+demo-mechanism: $(READY)
+	@$(VENV)/bin/snakemake --quiet rules -- mechanism
+	@echo; echo "Table:   results/mechanism/failure_modes.csv"; echo "Figures: results/mechanism/*/shapes/*.png"
 
 test: $(READY)
 	@$(VENV)/bin/python -m pytest

@@ -17,6 +17,7 @@ include: "rules/corruption.smk"
 include: "rules/scoring.smk"
 include: "rules/selection.smk"
 include: "rules/reliability.smk"
+include: "rules/mechanism.smk"
 include: "rules/report.smk"
 include: "rules/provenance.smk"
 
@@ -30,7 +31,7 @@ onstart:
     refuse_beside_orphans(Path.cwd())
     keep_parts({digest: job.parts for digest, job in JOBS.known.items()})
     with atomic(paths.RESOLVED_CONFIG) as temporary:
-        temporary.write_text(yaml.safe_dump(CONFIG.model_dump(), sort_keys=False))
+        temporary.write_text(yaml.safe_dump(JOBS.config.model_dump(), sort_keys=False))
 
 
 onsuccess:

@@ -10,7 +10,8 @@ import yaml
 from snakemake.exceptions import WorkflowError
 
 from vlmdx.config import ConfigError, load, paths
-from vlmdx.config.jobs import DEMO_MODELS, Jobs, faults
+from vlmdx.config.jobs import DEMO_MODELS, faults
+from vlmdx.config.mechanism_jobs import MechanismJobs
 from vlmdx.provenance import share_package_path
 from vlmdx.provenance.guard import refuse_beside_orphans
 from vlmdx.provenance.lock import clear_stale_lock
@@ -22,7 +23,7 @@ share_package_path()
 
 try:
     CONFIG = load(config)
-    JOBS = Jobs(CONFIG, ROOT)
+    JOBS = MechanismJobs(CONFIG, ROOT)
     if found := faults(CONFIG, JOBS.here):
         raise ConfigError("\n".join(found))
 except ConfigError as error:
@@ -37,6 +38,7 @@ wildcard_constraints:
     voter="|".join(CONFIG.voters),
     itemset="pool|bench|circular",
     family="|".join([CLEAN, *FAMILIES]),
+    operation="|".join(CONFIG.mechanism.operations),
 
 
 def dataset_inputs(wildcards):

@@ -1,10 +1,11 @@
 # Where inside a model an operation fails (C). One job per model and operation, so that a new model or a new operation
 # runs what is new and nothing else.
-OPERATIONS = list(CONFIG.mechanism.operations)
-
-
-wildcard_constraints:
-    operation="|".join(OPERATIONS),
+OPERATIONS = CONFIG.mechanism.operations
+MECHANISM_FIGURES = [
+    f"{name}.{suffix}"
+    for name in ["layer_curves", "effect_heatmaps", "effect_forest", "overlays"]
+    for suffix in ("svg", "png")
+]
 
 
 def samples(wildcards):
@@ -15,8 +16,25 @@ def all_operations(name):
     return [paths.operation_effects("{model}", "{dataset}", operation, name) for operation in OPERATIONS]
 
 
-def all_dissected(name):
-    return [paths.mechanism(model, CONFIG.mechanism.dataset, name) for model in CONFIG.mechanism.models]
+def all_dissected(*names):
+    """A function, since only this target needs `mechanism.dataset`; others plan without it."""
+
+    def of_all_models(wildcards):
+        if CONFIG.mechanism.dataset is None:
+            raise WorkflowError(
+                "config: mechanism.dataset: name a data set whose items have operations and boxes (GQA)"
+            )
+        return [paths.mechanism(m, CONFIG.mechanism.dataset, n) for m in JOBS.dissected() for n in names]
+
+    return of_all_models
+
+
+rule mechanism:
+    input:
+        paths.FAILURE_MODES,
+        paths.PATHWAYS,
+        all_dissected(*MECHANISM_FIGURES),
+    localrule: True
 
 
 rule sample_operations:
@@ -130,8 +148,8 @@ rule failure_modes:
         pathways=all_dissected("pathways.csv"),
         failure_modes=all_dissected("failure_modes.csv"),
     output:
-        pathways="results/mechanism/pathways.csv",
-        failure_modes="results/mechanism/failure_modes.csv",
+        pathways=paths.PATHWAYS,
+        failure_modes=paths.FAILURE_MODES,
     log:
         "logs/failure_modes/failure_modes.log",
     benchmark:
@@ -142,8 +160,8 @@ rule failure_modes:
         mem_mb=2000,
         runtime=10,
     params:
-        digest=JOBS.failure_modes.digest,
-        settings=JOBS.failure_modes.settings,
+        digest=lambda wc: JOBS.failure_modes.digest,
+        settings=lambda wc: JOBS.failure_modes.settings,
     message:
         "Writing the failure modes of all models"
     script:

@@ -8,12 +8,12 @@ import vlmdx
 
 PACKAGE = Path(vlmdx.__file__).parent
 ORDER = ["schema", "images", "datasets", "corruptions", "models", "scoring", "selection", "reliability", "mechanism"]
-ORDER += ["report", "demo", "cli"]
+ORDER += ["report", "demo", "audit", "cli"]
 BESIDE = {"selection", "reliability", "mechanism"}
 # Rooms that all may use, and what they themselves stand on; config/jobs.py asks models/families.py for module names.
 FOR_ALL = {"provenance": {"schema"}, "stats": {"schema"}, "config": {"schema", "provenance", "models"}}
 # Code that computes takes plain values, so that an edit of the config classes does not change its hash.
-CONFIG_READERS = {"config", "cli"}
+CONFIG_READERS = {"config", "audit", "cli"}
 
 
 def imports(path: Path) -> set[str]:

@@ -99,7 +99,7 @@ def _default(field: Any) -> str:
     if isinstance(field.default, BaseModel):
         return ""
     text = json.dumps(field.default)
-    return f"`{text}`" if len(text) < 60 else "all 19"
+    return f"`{text}`" if len(text) < 60 else f"all {len(field.default)}"
 
 
 def _one_line(text: str | None) -> str:

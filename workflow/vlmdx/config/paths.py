@@ -9,6 +9,8 @@ BY_CORRUPTION = "results/ras_by_corruption.csv"
 POSITION_BIAS = "results/position_bias.csv"
 CIRCULAR = "results/circular.csv"
 ACCOUNTING = "results/accounting.csv"
+FAILURE_MODES = "results/mechanism/failure_modes.csv"
+PATHWAYS = "results/mechanism/pathways.csv"
 RESOLVED_CONFIG = "results/config.yaml"
 SCENES = "results/demo/scenes"
 
@@ -48,6 +50,21 @@ def selection(name: str) -> str:
 def reliability(model: str, table: str) -> str:
     """A model's cells, trajectories, summary or position shares."""
     return f"results/reliability/{model}/{table}.parquet"
+
+
+def operation_sample(dataset: str, operation: str, name: str) -> str:
+    """Questions of one operation that are dissected: items.parquet and rejected.parquet."""
+    return f"results/datasets/{dataset}/operations/{operation}/{name}"
+
+
+def operation_effects(model: str, dataset: str, operation: str, name: str) -> str:
+    """A model's effects on one operation: effects, control and rejected as Parquet, and tensors.safetensors."""
+    return f"results/mechanism/{model}/{dataset}/{operation}/{name}"
+
+
+def mechanism(model: str, dataset: str, name: str) -> str:
+    """A model's effects on all operations, its pathways, failure modes and figures."""
+    return f"results/mechanism/{model}/{dataset}/{name}"
 
 
 def figure(name: str, suffix: str) -> str:

@@ -4,6 +4,7 @@ from pydantic import Field, model_validator
 
 from vlmdx.config.base import Block, Slug
 from vlmdx.config.datasets import Dataset, Images, Pool
+from vlmdx.config.mechanism import Mechanism
 from vlmdx.config.models import Demo, Model, Scoring
 from vlmdx.config.reliability import Corruptions, Reliability, Selection
 
@@ -25,6 +26,7 @@ class Config(Block):
     scoring: Scoring = Field(Scoring(), description=Scoring.__doc__)
     selection: Selection = Field(Selection(), description=Selection.__doc__)
     reliability: Reliability = Field(Reliability(), description=Reliability.__doc__)
+    mechanism: Mechanism = Field(Mechanism(), description=Mechanism.__doc__)
     demo: Demo = Field(Demo(), description=Demo.__doc__)
 
     @model_validator(mode="after")
@@ -40,6 +42,18 @@ class Config(Block):
                 raise ValueError(f"voters: no model {slug!r}; there are {sorted(self.models)}")
         if len(set(self.voters)) < len(self.voters):
             raise ValueError(f"voters: {self.voters} repeats an entry")
+        return self
+
+    @model_validator(mode="after")
+    def _mechanism_agrees(self) -> "Config":
+        chosen = self.mechanism
+        if chosen.dataset is not None and chosen.dataset not in self.datasets:
+            raise ValueError(f"mechanism.dataset: no data set {chosen.dataset!r}; there are {sorted(self.datasets)}")
+        for slug in chosen.models or ():
+            if slug not in self.models:
+                raise ValueError(f"mechanism.models: no model {slug!r}; there are {sorted(self.models)}")
+            if self.models[slug].readout != "letter":
+                raise ValueError(f"mechanism.models: {slug!r} is read out in words; effects are those on a letter")
         return self
 
 
@@ -61,5 +75,6 @@ DEMO = {
     },
     "voters": ["qwen-demo", "llava-demo"],
     "selection": {"target": 120, "image_encoder": "resources/models/llava-demo"},
+    "mechanism": {"dataset": "shapes"},
 }
 """What the embedded default sets; the shipped config/config.yaml is this plus every default, with its descriptions."""

