@@ -58,3 +58,25 @@ def all_shards(path_of):
 
 def all_models(table):
     return [paths.reliability(model, table) for model in MODELS]
+
+
+def samples(wildcards):
+    """Drawn questions of all operations."""
+    return [paths.operation_sample("{dataset}", operation, "items.parquet") for operation in CONFIG.mechanism.operations]
+
+
+def all_operations(name):
+    return [paths.operation_effects("{model}", "{dataset}", operation, name) for operation in CONFIG.mechanism.operations]
+
+
+def all_dissected(*names):
+    """A function, since only this target needs `mechanism.dataset`; others plan without it."""
+
+    def of_all_models(wildcards):
+        if CONFIG.mechanism.dataset is None:
+            raise WorkflowError(
+                "config: mechanism.dataset: name a data set whose items have operations and boxes (GQA)"
+            )
+        return [paths.mechanism(m, CONFIG.mechanism.dataset, n) for m in JOBS.dissected() for n in names]
+
+    return of_all_models

@@ -1,32 +1,10 @@
 # Where inside a model an operation fails (C). One job per model and operation, so that a new model or a new operation
 # runs what is new and nothing else.
-OPERATIONS = CONFIG.mechanism.operations
 MECHANISM_FIGURES = [
     f"{name}.{suffix}"
     for name in ["layer_curves", "effect_heatmaps", "effect_forest", "overlays"]
     for suffix in ("svg", "png")
 ]
-
-
-def samples(wildcards):
-    return [paths.operation_sample("{dataset}", operation, "items.parquet") for operation in OPERATIONS]
-
-
-def all_operations(name):
-    return [paths.operation_effects("{model}", "{dataset}", operation, name) for operation in OPERATIONS]
-
-
-def all_dissected(*names):
-    """A function, since only this target needs `mechanism.dataset`; others plan without it."""
-
-    def of_all_models(wildcards):
-        if CONFIG.mechanism.dataset is None:
-            raise WorkflowError(
-                "config: mechanism.dataset: name a data set whose items have operations and boxes (GQA)"
-            )
-        return [paths.mechanism(m, CONFIG.mechanism.dataset, n) for m in JOBS.dissected() for n in names]
-
-    return of_all_models
 
 
 rule mechanism:

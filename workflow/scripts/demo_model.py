@@ -19,14 +19,13 @@ def main(snakemake) -> None:
     work = model.with_name(f"{model.name}.training")
     trained = work / model.name
     work.mkdir(parents=True, exist_ok=True)
-    with Path(snakemake.log[0]).open("a") as log:
-        curve = train(
-            snakemake.wildcards.model,
-            trained,
-            prompts,
-            seed=snakemake.params.settings["seed"],
-            say=lambda line: print(line, file=log, flush=True),
-        )
+    curve = train(
+        snakemake.wildcards.model,
+        trained,
+        prompts,
+        seed=snakemake.params.settings["seed"],
+        say=lambda line: print(line, flush=True),
+    )
     write_rows(snakemake.output.accuracy, report(trained, prompts, seed=snakemake.params.settings["seed"]))
     write_rows(snakemake.output.curve, curve)
     # copied, not moved: a kill from here on must leave a training that can still be finished

@@ -10,6 +10,7 @@ import json
 import os
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -309,6 +310,8 @@ def faults(config: Config, here: Callable[[str], str]) -> list[str]:
         lines.append(
             "config: scoring.circular: no model has the letter read-out, so no options are shown that can turn"
         )
+    if config.mechanism.dataset and config.mechanism.engine == "bridge" and not find_spec("transformer_lens"):
+        lines.append("config: mechanism.engine: bridge needs transformer-lens; install it, or use `reference`")
     for key in ("letter_prompt", "text_prompt"):
         if not Path(here(getattr(config.scoring, key))).is_file():
             lines.append(f"config: scoring.{key}: no file {getattr(config.scoring, key)!r}")
