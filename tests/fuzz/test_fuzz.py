@@ -71,11 +71,12 @@ DEEP = b'{"a": ' + b"[" * 100_000
         ("coco", {"instances_file": b"[]", "images": None}),
     ],
 )
-def test_no_traceback_reaches_the_user_of_a_job(importer, files, tmp_path, capfd):
+def test_no_traceback_reaches_the_user_of_a_job(importer, files, tmp_path, monkeypatch, capfd):
     """The job ends with one message that names the data set or the file; the traceback is in the log."""
     options = {
         key: str(world() if content is None else written(f"{key}.bin", content)) for key, content in files.items()
     }
+    monkeypatch.chdir(tmp_path)  # where the job keeps its record
     settings = {"importer": importer, "options": options, "seed": 0, "max_pixels": 10**6}
     outputs = {kind: str(tmp_path / f"{kind}.parquet") for kind in ("questions", "images", "rejected")}
     job = Snakemake(
