@@ -10,6 +10,7 @@ import yaml
 from snakemake.exceptions import WorkflowError
 
 from vlmdx.config import ConfigError, load, paths
+from vlmdx.config.files import repeated_keys
 from vlmdx.config.jobs import DEMO_MODELS, faults
 from vlmdx.config.mechanism_jobs import MechanismJobs
 from vlmdx.provenance import share_package_path
@@ -22,6 +23,9 @@ from vlmdx.schema.names import CLEAN, FAMILIES
 share_package_path()
 
 try:
+    for file in workflow.overwrite_configfiles or [ROOT / "config" / "config.yaml"]:
+        if found := repeated_keys(Path(file)):
+            raise ConfigError("\n".join(found))
     CONFIG = load(config)
     JOBS = MechanismJobs(CONFIG, ROOT)
     if found := faults(CONFIG, JOBS.here):

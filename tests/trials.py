@@ -93,6 +93,9 @@ NOTES = {
 }
 # Every skip: file -> (skipped when, runs again when).
 SKIPS = {
+    "cluster/test_accidents.py": ("no small file system can be mounted", "run as root where `mount -t tmpfs` works"),
+    "cluster/test_slurm.py": ("there is no SLURM cluster", "`make test-slurm`"),
+    "mechanism/test_bridge.py": ("transformer-lens is not installed", "it is installed"),
     "corruptions/conftest.py": ("the MMVP photos are absent", "`../shared/data/mmvp` lies beside the checkout"),
     "datasets/conftest.py": ("the real data sets are absent", "`../shared/data` lies beside the checkout"),
     "models/test_batches.py": (

@@ -5,6 +5,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import psutil
 import pytest
 
 from tests.workflow.conftest import finished  # noqa: F401 -- a fixture
@@ -55,6 +56,7 @@ class Run:
             env=environment(PYTHONPATH=str(self.accidents)),
             stdout=(self.folder / "snakemake.out").open("w"),
             stderr=subprocess.STDOUT,
+            start_new_session=True,  # a group of its own, as a shell gives it: Ctrl-C goes to all of the group
         )
 
     def finish(self, *words: str) -> str:
@@ -85,4 +87,7 @@ def rerun(finished, tmp_path):  # noqa: F811
     (accidents / "sitecustomize.py").write_text(ACCIDENT.format(folder=str(accidents)))
     for path in [*(folder / "results/reliability/qwen-demo").iterdir(), *(folder / "results").glob("*.csv")]:
         path.unlink()
-    return Run(folder, accidents)
+    yield Run(folder, accidents)
+    for process in psutil.process_iter(["cwd"]):  # jobs that outlived a killed Snakemake, by where they work
+        if process.info["cwd"] == os.fspath(folder):
+            process.kill()

@@ -53,7 +53,7 @@ def test_s07_interrupted_by_the_keyboard(rerun, undisturbed):
     rerun.plan("reliability", "sleep", "600")
     process = rerun.start(*LOCAL)
     wait_for(lambda: not list(rerun.accidents.glob("*.accident")), "the sleeping job")
-    process.send_signal(signal.SIGINT)
+    os.killpg(process.pid, signal.SIGINT)
     assert process.wait(120) != 0
     rerun.finish(*LOCAL)
     assert rerun.tables() == undisturbed

@@ -12,6 +12,7 @@ import yaml
 from tests.workflow.project import SMALL, planned, run
 
 TABLES_AND_FIGURES = {
+    "accounting": 1,
     "ras_table": 1,
     "plot_ras_by_family": 1,
     "plot_severity_trends": 1,

@@ -26,7 +26,9 @@ def load(raw: Mapping[str, Any]) -> Config:
 
 
 def _line(error: Mapping[str, Any], raw: Mapping[str, Any]) -> str:
+    # A key may hold anything YAML can write; what would break the line is shown as Python shows it.
     place = [str(part) for part in error["loc"] if part != "[key]"]
+    place = [part if part.isprintable() and part else repr(part) for part in place]
     # pydantic names the member of a tagged union as a step of the path; users know only their own keys.
     place = [p for i, p in enumerate(place) if not (i == 2 and place[0] == "datasets" and p in _importers())]
     where = "config: " + ".".join(place) if place else "config"

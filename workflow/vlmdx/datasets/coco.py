@@ -46,6 +46,8 @@ def instances(path: Path) -> tuple[dict[int, Photo], list[str]]:
     try:
         content = json.loads(path.read_text("utf-8-sig"))
         names = {entry["id"]: entry["name"] for entry in content["categories"]}
+        if wrong := [name for name in names.values() if not (isinstance(name, str) and name.strip())]:
+            raise TypeError(f"category name {wrong[0]!r:.60} is no text")
         photos = {e["id"]: Photo(e["file_name"], e.get("width"), e.get("height")) for e in content["images"]}
         for entry in content["annotations"]:
             photo, name = photos[entry["image_id"]], names[entry["category_id"]]
@@ -53,7 +55,7 @@ def instances(path: Path) -> tuple[dict[int, Photo], list[str]]:
                 photo.crowds.add(name)
             else:
                 photo.boxes.setdefault(name, []).append(make_box(str(entry["id"]), name, entry["bbox"]))
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+    except (OSError, ValueError, RecursionError, KeyError, TypeError, AttributeError) as error:
         raise DatasetError(f"{path}: not a COCO instances file ({type(error).__name__}: {error})") from error
     return photos, sorted(names.values())
 

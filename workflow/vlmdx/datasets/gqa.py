@@ -191,6 +191,8 @@ def _objects(graph: dict[str, Any], image_id: str, ids: list[str]) -> tuple[Box,
         found = objects[object_id]
         if not isinstance(found, dict):
             raise RowError(f"object {object_id} of image {image_id} is no JSON object")
+        if not isinstance(found.get("attributes") or [], list):
+            raise RowError(f"the attributes of object {object_id} of image {image_id} are no list")
         boxes.append(make_box(object_id, found.get("name"), [found.get(k) for k in "xywh"]))
     return tuple(boxes)
 
