@@ -66,11 +66,15 @@ def all_models(table):
 
 def samples(wildcards):
     """Drawn questions of all operations."""
-    return [paths.operation_sample("{dataset}", operation, "items.parquet") for operation in CONFIG.mechanism.operations]
+    return [
+        paths.operation_sample("{dataset}", operation, "items.parquet") for operation in CONFIG.mechanism.operations
+    ]
 
 
 def all_operations(name):
-    return [paths.operation_effects("{model}", "{dataset}", operation, name) for operation in CONFIG.mechanism.operations]
+    return [
+        paths.operation_effects("{model}", "{dataset}", operation, name) for operation in CONFIG.mechanism.operations
+    ]
 
 
 def all_dissected(*names):

@@ -53,7 +53,7 @@ def test_one_line_with_place_and_remedy(changes, line):
 def test_s01_a_slug_with_a_slash_is_refused_with_a_proposal():
     raw = copy.deepcopy(DEMO)
     raw["models"]["Qwen/Qwen2.5-VL-3B"] = {"source": "x"}
-    with pytest.raises(ConfigError, match="not a slug.*'qwen-qwen2-5-vl-3b'"):
+    with pytest.raises(ConfigError, match=r"not a slug.*'qwen-qwen2-5-vl-3b'"):
         load(raw)
 
 

@@ -4,7 +4,6 @@ import io
 
 import pytest
 from PIL import Image
-
 from vlmdx.images import MAX_ASPECT, ImageError, decode
 
 

@@ -65,7 +65,8 @@ def test_p01_kill_in_mid_write_leaves_the_old_file(tmp_path):
     path.write_text("old")
     script = (
         "import sys, time\nfrom vlmdx.schema import atomic\n"
-        "with atomic(sys.argv[1]) as t:\n    t.write_text('half')\n    print('written', flush=True)\n    time.sleep(60)\n"
+        "with atomic(sys.argv[1]) as t:\n    t.write_text('half')\n"
+        "    print('written', flush=True)\n    time.sleep(60)\n"
     )
     process = subprocess.Popen([sys.executable, "-c", script, str(path)], stdout=subprocess.PIPE)
     assert process.stdout.readline().strip() == b"written"
