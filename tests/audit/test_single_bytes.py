@@ -2,6 +2,7 @@
 
 import os
 import random
+from pathlib import Path
 
 from vlmdx.audit.audit import read_records
 from vlmdx.audit.catalog import contract_of
@@ -24,7 +25,7 @@ def test_p01_every_one_of_1000_flipped_bytes_is_seen(copy, monkeypatch):
         with open(path, "r+b") as file:  # noqa: PTH123 -- in place, as a bad disk would
             file.seek(position)
             file.write(bytes([whole[position] ^ (1 << draw.randrange(8))]))
-        file_path = type(copy)(path)
+        file_path = Path(path)
         if hashes([file_path], cache=copy / "none.cache")[file_path] == claims[path]["sha256"]:
             unseen.append((path, position))
         contract = contract_of(path)

@@ -94,7 +94,7 @@ def check_schema(file: str, contract: Table) -> None:
     """
     try:
         found = pq.read_schema(file)
-    except (OSError, pa.ArrowException) as error:
+    except (OSError, UnicodeDecodeError, pa.ArrowException) as error:
         raise ContractError(f"{file}: not a readable Parquet file ({error}); run its job again") from error
     there, wanted = ({field.name: field.type for field in schema} for schema in (found, contract.schema))
     for name in {**wanted, **there}:

@@ -37,6 +37,7 @@ def atomic(path: str | os.PathLike) -> Iterator[Path]:
     temporary = final.with_name(f".{final.name}.{uuid.uuid4().hex[:12]}.tmp{final.suffix}")
     try:
         yield temporary
+        temporary.chmod(0o644)  # safetensors makes files that nobody else may read
         temporary.replace(final)
     finally:
         temporary.unlink(missing_ok=True)
