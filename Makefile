@@ -5,7 +5,7 @@ READY := $(VENV)/.ready
 # One thread per process: several small torch processes with many threads each slow one another down.
 export OMP_NUM_THREADS ?= 1
 
-.PHONY: setup demo demo-mechanism test check lock docs
+.PHONY: setup demo demo-mechanism test test-slurm check lock docs
 .DEFAULT_GOAL := demo
 
 setup: $(READY)
@@ -20,15 +20,19 @@ $(READY): envs/requirements.lock pyproject.toml
 	@touch $@
 
 demo: $(READY)
-	@$(VENV)/bin/snakemake --quiet rules -- all
+	@$(VENV)/bin/snakemake --quiet host progress reason rules -- all
 	@echo; echo "Table:   results/ras_table.csv"; echo "Figures: results/figures/*.png"
 
 demo-mechanism: $(READY)
-	@$(VENV)/bin/snakemake --quiet rules -- mechanism
+	@$(VENV)/bin/snakemake --quiet host progress reason rules -- mechanism
 	@echo; echo "Table:   results/mechanism/failure_modes.csv"; echo "Figures: results/mechanism/*/shapes/*.png"
 
 test: $(READY)
-	@$(VENV)/bin/python -m pytest
+	@$(VENV)/bin/python -m pytest -n 2 --dist loadfile
+
+# A private SLURM on this machine: needs root for its packages, or SLURM and munge installed.
+test-slurm: $(READY)
+	@tests/cluster/run.sh
 
 check: $(READY)
 	$(VENV)/bin/ruff check . && $(VENV)/bin/ruff format --check .

@@ -8,7 +8,6 @@ from collections import Counter
 import pyarrow.parquet as pq
 import pytest
 
-from tests.workflow.conftest import finished  # noqa: F401 -- a fixture
 from tests.workflow.project import SMALL, environment
 
 
@@ -44,7 +43,7 @@ class Audited:
 
 
 @pytest.fixture
-def copy(finished, tmp_path):  # noqa: F811
+def copy(finished, tmp_path):
     """The finished run, times and all."""
     folder = tmp_path / "copy"
     subprocess.run(["cp", "-a", os.fspath(finished), os.fspath(folder)], check=True)

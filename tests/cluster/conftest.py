@@ -8,7 +8,6 @@ from pathlib import Path
 import psutil
 import pytest
 
-from tests.workflow.conftest import finished  # noqa: F401 -- a fixture
 from tests.workflow.project import SMALL, environment
 
 TABLES = ("ras_table.csv", "ras_by_severity.csv", "ras_by_corruption.csv", "position_bias.csv", "accounting.csv")
@@ -73,13 +72,13 @@ class Run:
 
 
 @pytest.fixture
-def undisturbed(finished):  # noqa: F811
+def undisturbed(finished):
     """The tables as they must be."""
     return {name: (finished / "results" / name).read_bytes() for name in TABLES}
 
 
 @pytest.fixture
-def rerun(finished, tmp_path):  # noqa: F811
+def rerun(finished, tmp_path):
     """The finished run without one model's reliability and the tables: five jobs in three levels."""
     folder, accidents = tmp_path / "run", tmp_path / "accidents"
     subprocess.run(["cp", "-a", os.fspath(finished), os.fspath(folder)], check=True)

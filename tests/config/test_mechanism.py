@@ -64,7 +64,7 @@ def test_other_operations_models_and_statistics_leave_the_effects_alone():
     later = {"resamples": 100, "confidence": 0.9, "thresholds": {"alpha": 0.1}, "per_operation": 2, "replicates": 100}
     assert effects(jobs(operations=["filter"], models=["qwen-demo"], **later)) == before
     assert effects(jobs(qwen={"batch_tokens": 64})) != before
-    assert effects(jobs(qwen={"batch_tokens": 64}, batch_tokens=4096)) == before
+    assert effects(jobs(qwen={"batch_tokens": 64}, batch_tokens=1024)) == before
 
 
 def test_two_operations_are_two_jobs():

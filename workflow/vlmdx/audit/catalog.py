@@ -34,6 +34,8 @@ VIEWS: dict[str, tuple[Table, tuple[str, ...]]] = {
     "summary": (t.SUMMARY, (paths.reliability("{model}", "summary"),)),
     "position": (t.POSITION, (paths.reliability("{model}", "position"),)),
     "set_aside": (t.SET_ASIDE, (paths.reliability("{model}", "set_aside"),)),
+    "effects": (t.EFFECTS, (paths.mechanism("{model}", "{dataset}", "effects.parquet"),)),
+    "control": (t.EFFECTS, (paths.mechanism("{model}", "{dataset}", "control.parquet"),)),
     "ledger": (LEDGER, ("results/provenance.parquet",)),
 }
 ROTATIONS = "circular"  # item set of the two files that stand beside the selection

@@ -44,5 +44,5 @@ class Scoring(Block):
 class Demo(Block):
     """The embedded demo world of coloured shapes."""
 
-    scenes: int = Field(48, gt=0, description="scenes drawn for the demo data set")
+    scenes: int = Field(40, gt=0, description="scenes drawn for the demo data set")
     questions_per_scene: int = Field(6, gt=0, description="questions per scene")

@@ -70,11 +70,11 @@ DEMO = {
     "pool": {"quotas": {"shapes": None}},
     "corruptions": {"reference_side": 140},
     "models": {
-        "qwen-demo": {"source": "resources/models/qwen-demo"},
-        "llava-demo": {"source": "resources/models/llava-demo"},
+        "qwen-demo": {"source": "resources/models/qwen-demo", "batch_tokens": 1024},
+        "llava-demo": {"source": "resources/models/llava-demo", "batch_tokens": 1024},
     },
     "voters": ["qwen-demo", "llava-demo"],
-    "selection": {"target": 120, "image_encoder": "resources/models/llava-demo"},
+    "selection": {"target": 100, "image_encoder": "resources/models/llava-demo"},
     "mechanism": {"dataset": "shapes"},
 }
 """What the embedded default sets; the shipped config/config.yaml is this plus every default, with its descriptions."""

@@ -109,7 +109,9 @@ def write_shard(
         # level 1: the pictures are compressed already, only the other columns gain
         with (
             atomic(path) as temporary,
-            pq.ParquetWriter(temporary, schema, compression="zstd", compression_level=1) as writer,
+            pq.ParquetWriter(
+                temporary, schema, compression="zstd", compression_level=1, write_page_checksum=True
+            ) as writer,
         ):
             for cell in cells.values():
                 for group in cell.close():

@@ -65,7 +65,9 @@ def write_table(
     # Arrow cannot read a struct column whose row group holds more than 2 GB of image bytes.
     groups = {"row_group_size": IMAGES_PER_GROUP} if IMAGE in contract.schema.types else {}
     with atomic(path) as temporary:
-        pq.write_table(table.replace_schema_metadata(metadata), temporary, compression="zstd", **groups)
+        pq.write_table(
+            table.replace_schema_metadata(metadata), temporary, compression="zstd", write_page_checksum=True, **groups
+        )
 
 
 def read_table(
@@ -79,8 +81,14 @@ def read_table(
     try:
         found = pq.read_schema(path)
         _check_columns(found, contract, path)
-        return pq.read_table(path, columns=list(columns) if columns else None, filters=filters, partitioning=None)
-    except (OSError, pa.ArrowInvalid) as error:
+        return pq.read_table(
+            path,
+            columns=list(columns) if columns else None,
+            filters=filters,
+            partitioning=None,
+            page_checksum_verification=True,
+        )
+    except (OSError, UnicodeDecodeError, pa.ArrowException) as error:
         raise ContractError(
             f"{path}: not a readable {contract.name} file ({error}); remove it and run again"
         ) from error

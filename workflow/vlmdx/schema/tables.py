@@ -244,7 +244,9 @@ EFFECTS = Table(
         [
             _column("item_id", pa.string(), ""),
             _column("operation", pa.string(), "GQA operation"),
-            _column("intervention", pa.string(), "mean_ablation, attention_knockout, mlp_knockout; identity with controls"),
+            _column(
+                "intervention", pa.string(), "mean_ablation, attention_knockout, mlp_knockout; identity with controls"
+            ),
             _column("position", pa.string(), "object or answer"),
             _column("layer", pa.int32(), "decoder layer, from 0"),
             _column("logprob_clean", pa.float32(), "log p(gold), nats"),
