@@ -1,6 +1,7 @@
 """Runs that accidents happen to, and the undisturbed run they are compared with."""
 
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -55,6 +56,8 @@ class Run:
             env=environment(PYTHONPATH=str(self.accidents)),
             stdout=(self.folder / "snakemake.out").open("w"),
             stderr=subprocess.STDOUT,
+            # A shell that starts its jobs in the background lets them ignore Ctrl-C, and they would pass that on.
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
             start_new_session=True,  # a group of its own, as a shell gives it: Ctrl-C goes to all of the group
         )
 

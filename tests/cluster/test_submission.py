@@ -61,18 +61,13 @@ def said_once(call, start):
     return found[0].removeprefix(start)
 
 
-def test_s08_s09_without_accounting_the_job_is_submitted_with_one_unquoted_gpu(submitted):
-    calls, done = submitted("echo 4711", squeue="echo '4711|FAILED'")
+def test_s08_s09_one_unquoted_gpu_no_account_and_a_full_queue_in_slurms_own_words(submitted):
+    calls, done = submitted("echo 'sbatch: error: AssocMaxSubmitJobLimit' >&2; exit 1")
     assert calls, done.stdout
     assert said_once(calls[0], "--gpus=") == "1"
     assert "gpu" in calls[0] or any("-p" in word and "gpu" in word for word in calls[0])
     assert not any(word.startswith(("--account", "-A")) for word in calls[0])
     assert done.returncode != 0 and "Traceback" not in done.stdout
-
-
-def test_s09_a_full_queue_is_reported_in_slurms_own_words(submitted):
-    calls, done = submitted("echo 'sbatch: error: AssocMaxSubmitJobLimit' >&2; exit 1")
-    assert calls and done.returncode != 0
     assert "AssocMaxSubmitJobLimit" in done.stdout
 
 
