@@ -22,7 +22,7 @@ from vlmdx.models.adapter import Row
 from vlmdx.models.qwen2_5_vl import Adapter
 
 IMAGE, VOCABULARY = 1000, 1024
-SAME = 1e-4  # nats; rounding grows with depth: 36 random layers turn 1e-7 into some 1e-5
+SAME = 1e-5  # nats, as in tests/mechanism; a run that exceeds it stops and says by how much
 PIXELS = "pixel_values"
 
 
