@@ -25,7 +25,7 @@ demo: $(READY)
 
 demo-mechanism: $(READY)
 	@$(VENV)/bin/snakemake --quiet host progress reason rules -- mechanism
-	@echo; echo "Table:   results/mechanism/failure_modes.csv"; echo "Figures: results/mechanism/*/shapes/*.png"
+	@echo; echo "Table:   results/mechanism/failure_modes.csv"; echo "Figures: results/mechanism/*/shapes-mechanism/*.png"
 
 test: $(READY)
 	@$(VENV)/bin/python -m pytest -n 2 --dist loadfile

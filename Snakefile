@@ -4,11 +4,6 @@ from snakemake.utils import min_version
 
 min_version("9.0")
 
-# A config file given on the command line stands alone; the embedded default is not merged into it.
-if not workflow.overwrite_configfiles:
-
-    configfile: f"{workflow.basedir}/config/config.yaml"
-
 
 include: "rules/common.smk"
 include: "rules/demo.smk"
@@ -30,8 +25,7 @@ if workflow.is_main_process and not workflow.dryrun and clear_stale_lock(Path.cw
 onstart:
     refuse_beside_orphans(Path.cwd())
     keep_parts({digest: job.parts for digest, job in JOBS.known.items()})
-    with atomic(paths.RESOLVED_CONFIG) as temporary:
-        temporary.write_text(yaml.safe_dump(JOBS.config.model_dump(), sort_keys=False))
+    write_resolved(JOBS.config.model_dump(), workflow.overwrite_configfiles)
 
 
 onsuccess:

@@ -8,13 +8,15 @@ localrules:
 
 rule demo_scenes:
     output:
-        questions="results/demo/scenes/questions.json",
-        graphs="results/demo/scenes/sceneGraphs.json",
-        images=directory("results/demo/scenes/images"),
+        questions=paths.demo_world("{world}", "questions.json"),
+        graphs=paths.demo_world("{world}", "sceneGraphs.json"),
+        images=directory(paths.demo_world("{world}", "images")),
     log:
-        "logs/demo_scenes.log",
+        "logs/demo_scenes/{world}.log",
     benchmark:
-        "results/benchmarks/demo_scenes.tsv"
+        "results/benchmarks/demo_scenes/{world}.tsv"
+    wildcard_constraints:
+        world="|".join(paths.WORLDS),
     conda:
         "../envs/vlmdx.yaml"
     threads: 1
@@ -22,10 +24,10 @@ rule demo_scenes:
         mem_mb=1000,
         runtime=10,
     params:
-        digest=JOBS.demo_scenes.digest,
-        settings=JOBS.demo_scenes.settings,
+        digest=lambda wc: JOBS.demo_scenes(wc.world).digest,
+        settings=lambda wc: JOBS.demo_scenes(wc.world).settings,
     message:
-        "Drawing the demo scenes and asking about them"
+        "Drawing the demo scenes of {wildcards.world} and asking about them"
     script:
         "../workflow/scripts/demo_scenes.py"
 

@@ -2,16 +2,15 @@
 # runs what is new and nothing else.
 MECHANISM_FIGURES = [
     f"{name}.{suffix}"
-    for name in ["layer_curves", "effect_heatmaps", "effect_forest", "overlays"]
+    for name in ["layer_curves", "effect_heatmaps", "effect_forest", "overlays", "probing"]
     for suffix in ("svg", "png")
 ]
+VSR_FIGURES = [f"{name}.{suffix}" for name in ("vsr", "overlays") for suffix in ("svg", "png")]
 
 
 rule mechanism:
     input:
-        paths.FAILURE_MODES,
-        paths.PATHWAYS,
-        all_dissected(*MECHANISM_FIGURES),
+        mechanism_targets,
     localrule: True
 
 
@@ -47,6 +46,7 @@ rule effects:
         effects=paths.operation_effects("{model}", "{dataset}", "{operation}", "effects.parquet"),
         control=paths.operation_effects("{model}", "{dataset}", "{operation}", "control.parquet"),
         rejected=paths.operation_effects("{model}", "{dataset}", "{operation}", "rejected.parquet"),
+        asked=paths.operation_effects("{model}", "{dataset}", "{operation}", "asked.parquet"),
         tensors=paths.operation_effects("{model}", "{dataset}", "{operation}", "tensors.safetensors"),
     log:
         "logs/effects/{model}/{dataset}/{operation}.log",
@@ -99,10 +99,13 @@ rule pathways:
     input:
         effects=paths.mechanism("{model}", "{dataset}", "effects.parquet"),
         control=paths.mechanism("{model}", "{dataset}", "control.parquet"),
-        questions=samples,
+        asked=all_operations("asked.parquet"),
+        questions=paths.items("{dataset}"),
     output:
+        sampling=paths.mechanism("{model}", "{dataset}", "sampling.csv"),
         pathways=paths.mechanism("{model}", "{dataset}", "pathways.csv"),
         failure_modes=paths.mechanism("{model}", "{dataset}", "failure_modes.csv"),
+        sensitivity=paths.mechanism("{model}", "{dataset}", "sensitivity.csv"),
     log:
         "logs/pathways/{model}/{dataset}.log",
     benchmark:
@@ -121,29 +124,206 @@ rule pathways:
         "../workflow/scripts/pathways.py"
 
 
-rule failure_modes:
+rule word_pairs:
     input:
-        pathways=all_dissected("pathways.csv"),
-        failure_modes=all_dissected("failure_modes.csv"),
+        questions=paths.operation_sample("{dataset}", "{operation}", "items.parquet"),
     output:
-        pathways=paths.PATHWAYS,
-        failure_modes=paths.FAILURE_MODES,
+        pairs=paths.operation_sample("{dataset}", "{operation}", "pairs.parquet"),
+        unpaired=paths.operation_sample("{dataset}", "{operation}", "unpaired.parquet"),
     log:
-        "logs/failure_modes/failure_modes.log",
+        "logs/word_pairs/{dataset}/{operation}.log",
     benchmark:
-        "results/benchmarks/failure_modes/failure_modes.tsv"
+        "results/benchmarks/word_pairs/{dataset}/{operation}.tsv"
+    conda:
+        "../envs/vlmdx.yaml"
+    resources:
+        mem_mb=4000,
+        runtime=30,
+    params:
+        digest=lambda wc: JOBS.word_pairs(wc.dataset, wc.operation).digest,
+        settings=lambda wc: JOBS.word_pairs(wc.dataset, wc.operation).settings,
+    message:
+        "Changing words in questions of operation {wildcards.operation} from {wildcards.dataset}"
+    script:
+        "../workflow/scripts/word_pairs.py"
+
+
+rule probe:
+    input:
+        pairs=paths.operation_sample("{dataset}", "{operation}", "pairs.parquet"),
+        questions=paths.operation_sample("{dataset}", "{operation}", "items.parquet"),
+        images=paths.images("{dataset}"),
+    output:
+        probes=paths.operation_effects("{model}", "{dataset}", "{operation}", "probes.parquet"),
+        unprobed=paths.operation_effects("{model}", "{dataset}", "{operation}", "unprobed.parquet"),
+    log:
+        "logs/probe/{model}/{dataset}/{operation}.log",
+    benchmark:
+        "results/benchmarks/probe/{model}/{dataset}/{operation}.tsv"
+    conda:
+        "../envs/vlmdx.yaml"
+    resources:
+        mem_mb=16000,
+        runtime=240,
+    params:
+        digest=lambda wc: JOBS.probe(wc.model, wc.dataset, wc.operation).digest,
+        settings=lambda wc: JOBS.probe(wc.model, wc.dataset, wc.operation).settings,
+    message:
+        "Probing the layers of {wildcards.model} on {wildcards.operation}"
+    script:
+        "../workflow/scripts/probe.py"
+
+
+rule probing:
+    input:
+        probes=all_operations("probes.parquet"),
+    output:
+        paths.mechanism("{model}", "{dataset}", "probing.csv"),
+    log:
+        "logs/probing/{model}/{dataset}.log",
+    benchmark:
+        "results/benchmarks/probing/{model}/{dataset}.tsv"
+    conda:
+        "../envs/vlmdx.yaml"
+    resources:
+        mem_mb=4000,
+        runtime=20,
+    params:
+        digest=lambda wc: JOBS.probing(wc.model, wc.dataset).digest,
+        settings=lambda wc: JOBS.probing(wc.model, wc.dataset).settings,
+    message:
+        "Weighing the probes of {wildcards.model}"
+    script:
+        "../workflow/scripts/probing.py"
+
+
+rule mechanism_tables:
+    input:
+        failure_modes=all_dissected("failure_modes.csv"),
+        sensitivity=all_dissected("sensitivity.csv"),
+        pathways=all_dissected("pathways.csv"),
+        sampling=all_dissected("sampling.csv"),
+        probing=all_dissected("probing.csv"),
+    output:
+        failure_modes=report(paths.FAILURE_MODES, caption="../resources/report/failure_modes.rst", category="Mechanism"),
+        sensitivity=report(paths.SENSITIVITY, caption="../resources/report/sensitivity.rst", category="Mechanism"),
+        pathways=report(paths.PATHWAYS, caption="../resources/report/pathways.rst", category="Mechanism"),
+        sampling=report(paths.SAMPLING, caption="../resources/report/sampling.rst", category="Mechanism"),
+        probing=report(paths.PROBING, caption="../resources/report/probing.rst", category="Mechanism"),
+    log:
+        "logs/mechanism_tables/mechanism_tables.log",
+    benchmark:
+        "results/benchmarks/mechanism_tables/mechanism_tables.tsv"
     conda:
         "../envs/vlmdx.yaml"
     resources:
         mem_mb=2000,
         runtime=10,
     params:
-        digest=lambda wc: JOBS.failure_modes.digest,
-        settings=lambda wc: JOBS.failure_modes.settings,
+        digest=lambda wc: JOBS.mechanism_tables.digest,
+        settings=lambda wc: JOBS.mechanism_tables.settings,
     message:
-        "Writing the failure modes of all models"
+        "Writing the mechanism tables of all models"
     script:
-        "../workflow/scripts/failure_modes.py"
+        "../workflow/scripts/mechanism_tables.py"
+
+
+rule mechanism_accounting:
+    input:
+        unpack(mechanism_counts),
+    output:
+        report(paths.MECHANISM_ACCOUNTING, caption="../resources/report/mechanism_accounting.rst", category="Mechanism"),
+    log:
+        "logs/mechanism_accounting/mechanism_accounting.log",
+    benchmark:
+        "results/benchmarks/mechanism_accounting/mechanism_accounting.tsv"
+    conda:
+        "../envs/vlmdx.yaml"
+    resources:
+        mem_mb=4000,
+        runtime=20,
+    params:
+        digest=lambda wc: JOBS.mechanism_accounting.digest,
+        settings=lambda wc: JOBS.mechanism_accounting.settings,
+    message:
+        "Accounting for every item of the mechanism"
+    script:
+        "../workflow/scripts/mechanism_accounting.py"
+
+
+rule vsr_effects:
+    input:
+        questions=paths.items("{dataset}"),
+        images=paths.images("{dataset}"),
+    output:
+        effects=paths.vsr("{model}", "{dataset}", "effects.parquet"),
+        control=paths.vsr("{model}", "{dataset}", "control.parquet"),
+        rejected=paths.vsr("{model}", "{dataset}", "rejected.parquet"),
+        tensors=paths.vsr("{model}", "{dataset}", "tensors.safetensors"),
+    log:
+        "logs/vsr_effects/{model}/{dataset}.log",
+    benchmark:
+        "results/benchmarks/vsr_effects/{model}/{dataset}.tsv"
+    conda:
+        "../envs/vlmdx.yaml"
+    resources:
+        mem_mb=16000,
+        runtime=720,
+    params:
+        digest=lambda wc: JOBS.vsr_effects(wc.model, wc.dataset).digest,
+        settings=lambda wc: JOBS.vsr_effects(wc.model, wc.dataset).settings,
+    message:
+        "Dissecting {wildcards.model} on the statements of {wildcards.dataset}"
+    script:
+        "../workflow/scripts/vsr_effects.py"
+
+
+rule vsr_pathways:
+    input:
+        effects=paths.vsr("{model}", "{dataset}", "effects.parquet"),
+        control=paths.vsr("{model}", "{dataset}", "control.parquet"),
+        questions=paths.items("{dataset}"),
+    output:
+        paths.vsr("{model}", "{dataset}", "vsr.csv"),
+    log:
+        "logs/vsr_pathways/{model}/{dataset}.log",
+    benchmark:
+        "results/benchmarks/vsr_pathways/{model}/{dataset}.tsv"
+    conda:
+        "../envs/vlmdx.yaml"
+    resources:
+        mem_mb=8000,
+        runtime=30,
+    params:
+        digest=lambda wc: JOBS.vsr_pathways(wc.model, wc.dataset).digest,
+        settings=lambda wc: JOBS.vsr_pathways(wc.model, wc.dataset).settings,
+    message:
+        "Contrasting the effects of {wildcards.model} on the statements of {wildcards.dataset}"
+    script:
+        "../workflow/scripts/vsr_pathways.py"
+
+
+rule vsr_table:
+    input:
+        vsr_files,
+    output:
+        report(paths.VSR, caption="../resources/report/vsr.rst", category="Mechanism"),
+    log:
+        "logs/vsr_table/vsr_table.log",
+    benchmark:
+        "results/benchmarks/vsr_table/vsr_table.tsv"
+    conda:
+        "../envs/vlmdx.yaml"
+    resources:
+        mem_mb=2000,
+        runtime=10,
+    params:
+        digest=lambda wc: JOBS.vsr_table.digest,
+        settings=lambda wc: JOBS.vsr_table.settings,
+    message:
+        "Writing the table of VSR of all models"
+    script:
+        "../workflow/scripts/vsr_table.py"
 
 
 rule plot_layer_curves:
@@ -153,7 +333,12 @@ rule plot_layer_curves:
         questions=samples,
     output:
         svg=paths.mechanism("{model}", "{dataset}", "layer_curves.svg"),
-        png=paths.mechanism("{model}", "{dataset}", "layer_curves.png"),
+        png=report(
+            paths.mechanism("{model}", "{dataset}", "layer_curves.png"),
+            caption="../resources/report/plot_layer_curves.rst",
+            category="Mechanism",
+            subcategory="{model}",
+        ),
     log:
         "logs/plot_layer_curves/{model}/{dataset}.log",
     benchmark:
@@ -177,7 +362,12 @@ rule plot_effect_heatmaps:
         effects=paths.mechanism("{model}", "{dataset}", "effects.parquet"),
     output:
         svg=paths.mechanism("{model}", "{dataset}", "effect_heatmaps.svg"),
-        png=paths.mechanism("{model}", "{dataset}", "effect_heatmaps.png"),
+        png=report(
+            paths.mechanism("{model}", "{dataset}", "effect_heatmaps.png"),
+            caption="../resources/report/plot_effect_heatmaps.rst",
+            category="Mechanism",
+            subcategory="{model}",
+        ),
     log:
         "logs/plot_effect_heatmaps/{model}/{dataset}.log",
     benchmark:
@@ -201,7 +391,12 @@ rule plot_effect_forest:
         pathways=paths.mechanism("{model}", "{dataset}", "pathways.csv"),
     output:
         svg=paths.mechanism("{model}", "{dataset}", "effect_forest.svg"),
-        png=paths.mechanism("{model}", "{dataset}", "effect_forest.png"),
+        png=report(
+            paths.mechanism("{model}", "{dataset}", "effect_forest.png"),
+            caption="../resources/report/plot_effect_forest.rst",
+            category="Mechanism",
+            subcategory="{model}",
+        ),
     log:
         "logs/plot_effect_forest/{model}/{dataset}.log",
     benchmark:
@@ -228,7 +423,12 @@ rule plot_overlays:
         images=paths.images("{dataset}"),
     output:
         svg=paths.mechanism("{model}", "{dataset}", "overlays.svg"),
-        png=paths.mechanism("{model}", "{dataset}", "overlays.png"),
+        png=report(
+            paths.mechanism("{model}", "{dataset}", "overlays.png"),
+            caption="../resources/report/plot_overlays.rst",
+            category="Mechanism",
+            subcategory="{model}",
+        ),
     log:
         "logs/plot_overlays/{model}/{dataset}.log",
     benchmark:
@@ -245,3 +445,92 @@ rule plot_overlays:
         "Drawing boxes, tokens and effects of {wildcards.model}"
     script:
         "../workflow/scripts/plot_overlays.py"
+
+
+rule plot_probing:
+    input:
+        probing=paths.mechanism("{model}", "{dataset}", "probing.csv"),
+    output:
+        svg=paths.mechanism("{model}", "{dataset}", "probing.svg"),
+        png=report(
+            paths.mechanism("{model}", "{dataset}", "probing.png"),
+            caption="../resources/report/plot_probing.rst",
+            category="Mechanism",
+            subcategory="{model}",
+        ),
+    log:
+        "logs/plot_probing/{model}/{dataset}.log",
+    benchmark:
+        "results/benchmarks/plot_probing/{model}/{dataset}.tsv"
+    conda:
+        "../envs/vlmdx.yaml"
+    resources:
+        mem_mb=4000,
+        runtime=20,
+    params:
+        digest=lambda wc: JOBS.plot_probing(wc.model, wc.dataset).digest,
+        settings=lambda wc: JOBS.plot_probing(wc.model, wc.dataset).settings,
+    message:
+        "Drawing the probes of {wildcards.model}"
+    script:
+        "../workflow/scripts/plot_probing.py"
+
+
+rule plot_vsr:
+    input:
+        vsr=paths.vsr("{model}", "{dataset}", "vsr.csv"),
+    output:
+        svg=paths.vsr("{model}", "{dataset}", "vsr.svg"),
+        png=report(
+            paths.vsr("{model}", "{dataset}", "vsr.png"),
+            caption="../resources/report/plot_vsr.rst",
+            category="Mechanism",
+            subcategory="{model}",
+        ),
+    log:
+        "logs/plot_vsr/{model}/{dataset}.log",
+    benchmark:
+        "results/benchmarks/plot_vsr/{model}/{dataset}.tsv"
+    conda:
+        "../envs/vlmdx.yaml"
+    resources:
+        mem_mb=4000,
+        runtime=20,
+    params:
+        digest=lambda wc: JOBS.plot_vsr(wc.model, wc.dataset).digest,
+        settings=lambda wc: JOBS.plot_vsr(wc.model, wc.dataset).settings,
+    message:
+        "Drawing the contrasts of {wildcards.model} by relation category"
+    script:
+        "../workflow/scripts/plot_vsr.py"
+
+
+rule plot_vsr_overlays:
+    input:
+        effects=paths.vsr("{model}", "{dataset}", "effects.parquet"),
+        questions=paths.items("{dataset}"),
+        images=paths.images("{dataset}"),
+    output:
+        svg=paths.vsr("{model}", "{dataset}", "overlays.svg"),
+        png=report(
+            paths.vsr("{model}", "{dataset}", "overlays.png"),
+            caption="../resources/report/plot_vsr_overlays.rst",
+            category="Mechanism",
+            subcategory="{model}",
+        ),
+    log:
+        "logs/plot_vsr_overlays/{model}/{dataset}.log",
+    benchmark:
+        "results/benchmarks/plot_vsr_overlays/{model}/{dataset}.tsv"
+    conda:
+        "../envs/vlmdx.yaml"
+    resources:
+        mem_mb=8000,
+        runtime=20,
+    params:
+        digest=lambda wc: JOBS.plot_vsr_overlays(wc.model, wc.dataset).digest,
+        settings=lambda wc: JOBS.plot_vsr_overlays(wc.model, wc.dataset).settings,
+    message:
+        "Drawing subject, object and effects of {wildcards.model} on photos"
+    script:
+        "../workflow/scripts/plot_vsr_overlays.py"

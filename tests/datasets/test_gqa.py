@@ -103,7 +103,7 @@ def test_rare_types_borrow_and_lonely_ones_are_set_aside(world, run, reasons):
     found = run("gqa", world(questions, graphs))
     rows = {r["item_id"]: r for r in found.items.to_pylist()}
     assert len(rows["t:rel"]["options"]) == 4
-    assert "no other answer of the type attr / query / weather" in reasons(found)["t:lonely"]
+    assert "no other answer of the type 'attr / query / weather'" in reasons(found)["t:lonely"]
 
 
 def test_d02_no_graph_or_object_is_set_aside_with_reason(world, run, reasons):
@@ -114,10 +114,10 @@ def test_d02_no_graph_or_object_is_set_aside_with_reason(world, run, reasons):
     found = run("gqa", world(questions, graphs))
     assert len(found.items) == 16
     assert reasons(found) == {
-        "t:a": "no scene graph for image absent; only the train and val graphs are public",
-        "t:b": "the scene graph of image empty is empty, the question is about object 11",
-        "t:c": "object 11 is not in the scene graph of image other",
-        "t:d": "object 77 is not in the scene graph of image i0",
+        "t:a": "no scene graph for image 'absent'; only the train and val graphs are public",
+        "t:b": "the scene graph of image 'empty' is empty, the question is about object '11'",
+        "t:c": "object '11' is not in the scene graph of image 'other'",
+        "t:d": "object '77' is not in the scene graph of image 'i0'",
     }
 
 
@@ -153,7 +153,7 @@ def test_i04_missing_image_is_set_aside(world, run, reasons, tmp_path):
     (tmp_path / "images" / "i0.jpg").unlink()
     found = run("gqa", settings)
     assert len(found.items) == 12 and set(reasons(found).values()) == {
-        "image 'i0' is not in the images folder; add i0.jpg"
+        "image 'i0' is not in the images folder; add 'i0.jpg'"
     }
 
 

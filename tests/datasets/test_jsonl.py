@@ -60,7 +60,7 @@ BAD = {
     "none of the 3 options (read as": row(answer=""),
     "neither text nor a whole number": row(answer=1.0),
     "id [1]": row(id=[1]),
-    "used before, at 1": row(id="ok"),
+    "used before, at row '1'": row(id="ok"),
     "question is empty": row(question=" "),
     "None is no text": row(question=None),
     "operation 'count'": row(operation="count"),
@@ -103,7 +103,7 @@ def test_i04_ten_rows_with_five_broken_files(run, lines, picture, reasons, tmp_p
     found = run("jsonl", {"file": lines(*[row(image=f"{name}.jpg") for name in names])})
     assert (len(found.items), len(found.images), len(found.rejected)) == (5, 2, 5)
     told = reasons(found)
-    words = {2: "trunc.jpg: .*truncated", 4: "empty", 5: "web page", 7: "regular file", 9: "does not exist"}
+    words = {2: "'trunc.jpg': .*truncated", 4: "empty", 5: "web page", 7: "regular file", 9: "does not exist"}
     for line, word in words.items():
         assert re.search(word, told[f"t:line-{line}"])
 
@@ -121,3 +121,27 @@ def test_two_paths_of_one_picture_stay_two_images(run, lines, picture):
     assert found.images["image_id"].to_pylist() == ["t:a.png", "t:b.png"]
     assert len(set(found.images["sha256"].to_pylist())) == 1
     assert found.items["image_id"].to_pylist() == ["t:a.png", "t:b.png", "t:a.png"]
+
+
+def test_p07_a_program_that_json_cannot_say_is_set_aside(run, lines, picture, reasons):
+    picture("a.png")
+    texts = [
+        json.dumps(row(id=f"n{k}", program=[{"argument": v}])) for k, v in enumerate((float("nan"), -float("inf"), 1))
+    ]
+    found = run("jsonl", {"file": lines(*texts, texts[2].replace("n2", "n3").replace("1}]", "1e999}]"))})
+    assert found.items["item_id"].to_pylist() == ["t:n2"] and set(reasons(found)) == {"t:n0", "t:n1", "t:n3"}
+    assert all("NaN or an infinity" in reason for reason in reasons(found).values())
+
+
+@pytest.mark.parametrize(
+    "key", ["program", "options", "question", "answer", "id", "image", "objects", "category", "other"]
+)
+def test_any_depth_of_brackets_is_a_reason_and_no_traceback(key, run, lines, picture):
+    picture("a.png")
+    depths = (*range(800, 1100, 10), 3000, 100_000)
+    others = json.dumps(row(**{"id": "x", key: "absent"}))
+    deep = [f'{{"{key}": {"[" * n + "]" * n}, {others[1:]}' for n in depths]
+    found = run("jsonl", {"file": lines(row(id="ok"), *deep)})
+    assert found.items["item_id"].to_pylist()[0] == "t:ok"
+    assert len(found.items) + len(found.rejected) == 1 + len(depths)  # only a program may be that deep, up to a point
+    assert len(found.items) == 1 or key == "program"

@@ -6,7 +6,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-WORDS = ["a.png", "../a.png", "/etc/passwd", "A", "(b)", "yes", "1", "-1", "1e5", "nan", "{}", "'; DROP"]
+WORDS = ["a.png", "../a.png", "/etc/passwd", "A", "(b)", "yes", "1", "-1", "1e5", "nan", "{}", "'; DROP", "x" * 5000]
 TEXT = st.text(max_size=6) | st.sampled_from([*WORDS, "\0", "\ud800", "\u202e"])
 NUMBERS = st.integers(-3, 30) | st.floats() | st.sampled_from([10**30, -(10**400), 2**31, 2**63, 0.5, 1e308])
 VALUES = st.recursive(

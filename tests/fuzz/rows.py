@@ -3,6 +3,7 @@
 import base64
 import csv
 import io
+import json
 import tempfile
 from functools import cache
 from pathlib import Path
@@ -29,6 +30,10 @@ def world() -> Path:
     return folder
 
 
+def no_json(name: str) -> None:
+    raise AssertionError(f"{name} is no JSON")
+
+
 def run_import(importer: str, options: dict[str, Any], expected: int | None) -> Outcome:
     """Import; every row must be accounted for, and ``expected`` of them must have been read where that is known."""
     options = {key: str(value) for key, value in options.items()}
@@ -42,6 +47,8 @@ def run_import(importer: str, options: dict[str, Any], expected: int | None) -> 
         assert said.read == len(found.items) + len(found.rejected) + said.undrawn, "a row is unaccounted for"
         assert expected is None or said.read == expected, f"{expected} rows were given, {said.read} were read"
         assert all(reason.strip() for reason in found.rejected["reason"].to_pylist()), "a reject without a reason"
+        for text in filter(None, found.items["program"].to_pylist()):
+            json.loads(text, parse_constant=no_json)
         assert set(found.items["image_id"].to_pylist()) == set(found.images["image_id"].to_pylist())
         return Outcome("accepted", said.read, len(found.items))
 

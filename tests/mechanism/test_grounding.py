@@ -5,6 +5,7 @@ import json
 import pytest
 from vlmdx.mechanism.draw import draw
 from vlmdx.mechanism.grounding import SetAside, branches, item_branches, tokens_of
+from vlmdx.models.geometry import View
 
 
 def program(*steps):
@@ -89,13 +90,17 @@ def test_an_object_without_box_is_set_aside():
         item_branches({**item(1), "program": None})
 
 
-def test_rules_of_cells_and_union_of_boxes(llava):
+def test_rules_of_cells_and_union_of_boxes_and_views():
     # 140 x 140 onto a 5 x 5 grid: cells of 28 pixels; the box covers columns 0 to 2, rows 0 and a quarter of row 1
-    found = {rule: tokens_of(llava, item(1), ["6"], (140, 140), (5, 5), rule) for rule in ("any", "half", "centre")}
+    views = [View(0, (5, 5), (0, 0, 140, 140))]
+    found = {rule: tokens_of(item(1), ["6"], (140, 140), views, rule) for rule in ("any", "half", "centre")}
     assert found == {"any": [0, 1, 2, 5, 6, 7], "half": [0, 1, 2], "centre": [0, 1]}
     two = item(1)
     two["objects"] += [{"object_id": "7", "name": "cup", "x": 112.0, "y": 112.0, "w": 500.0, "h": 500.0}]
-    assert tokens_of(llava, two, ["6", "7"], (140, 140), (5, 5), "centre") == [0, 1, 24]
+    assert tokens_of(two, ["6", "7"], (140, 140), views, "centre") == [0, 1, 24]
+    # a second view, of the lower right quarter, with a newline after each row: 5 x 5 tokens before it
+    views.append(View(25, (2, 2), (70, 70, 70, 70), marks=1))
+    assert tokens_of(two, ["6", "7"], (140, 140), views, "centre") == [0, 1, 24, 29]
 
 
 def test_draw_is_a_prefix_and_accounts_for_all():

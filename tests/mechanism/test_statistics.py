@@ -15,6 +15,7 @@ from vlmdx.mechanism.modes import (
     assign,
     failure_modes,
     neighbours,
+    sensitivity,
 )
 from vlmdx.mechanism.sample import ATTENTION_KNOCKOUT, KINDS, MEAN_ABLATION, MLP_ANSWER, MLP_OBJECT
 
@@ -136,8 +137,42 @@ def test_signatures(shift, base, mode):
 def test_layout_of_table_3_comes_first():
     frame = effects({})
     table = pathways(frame, frame.iloc[:0], images(frame), **QUICK)
-    columns = list(failure_modes("m", table, {"query": 0.5}, Thresholds()))
+    modes = failure_modes("m", table, {"query": 0.5}, Thresholds())
+    columns = [name for name in modes if not name.startswith("stars_")]
     assert columns[:8] == ["model", "operation", "n", "d_ablation", "d_attention", "d_mlp_answer", "accuracy", "mode"]
+    assert list(modes)[3:9:2] == columns[3:6]  # each d has its stars beside it
+
+
+def test_stars_are_those_of_the_chosen_test():
+    frame = effects({MEAN_ABLATION: 2, ATTENTION_KNOCKOUT: 0.4, MLP_OBJECT: 0.35})
+    table = pathways(frame, frame.iloc[:0], images(frame), **QUICK)
+    (row,) = failure_modes("m", table, {"query": 0.5}, Thresholds(test="welch")).to_dict("records")
+    for name in ("ablation", "attention", "mlp_object", "mlp_answer"):
+        assert len(row[f"stars_{name}"]) == sum(row[f"q_{name}"] <= level for level in (0.05, 0.01, 0.001))
+    assert row["stars_ablation"] == "***" and row["stars_attention"] in ("*", "**") and row["stars_mlp_answer"] == ""
+
+
+def test_controls_stand_beside():
+    """Random tokens without any difference, an identity that is off by rounding, d under shuffled correctness."""
+    frame = effects({MEAN_ABLATION: 2})
+    nothing = frame.drop_duplicates("item_id").assign(intervention="identity", layer=0, delta=-3e-7)
+    table = pathways(pd.concat([frame, nothing]), effects({}, seed=1), images(frame), **QUICK)
+    row = table.set_index(["intervention", "position"]).loc[MEAN_ABLATION]
+    assert abs(row["d_random"]) < 0.5 < row["d"] and row["identity"] == pytest.approx(3e-7)
+    assert row["shuffled_low"] < 0 < row["shuffled_high"] < row["d"]
+    assert table.loc[table["position"] == "answer", "identity"].isna().all()  # no identity was run there
+    (mode,) = failure_modes("m", table, {"query": 0.5}, Thresholds()).to_dict("records")
+    assert mode["identity"] == pytest.approx(3e-7) and mode["gs_random"] == pytest.approx(row["peak_random"])
+
+
+def test_every_setting_of_the_thresholds_has_a_verdict():
+    frame = effects({MEAN_ABLATION: 2}, base=0.8)
+    table = pathways(frame, frame.iloc[:0], images(frame), **QUICK)
+    found = sensitivity("m", table, Thresholds())
+    (mode,) = failure_modes("m", table, {"query": 0.5}, Thresholds()).to_dict("records")
+    assert len(found) == 27 and found["configured"].sum() == 1
+    assert found.loc[found["configured"], "mode"].item() == mode["mode"]
+    assert (found["mode"] == mode["mode"]).mean() == pytest.approx(mode["stability"])
 
 
 def test_too_few_items_give_no_verdict():

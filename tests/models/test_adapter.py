@@ -108,50 +108,22 @@ def test_image_placeholder_in_the_question_is_refused(adapter):
 
 def test_x06_qwen_grid_and_box(qwen_folder):
     adapter = load(str(qwen_folder), device="cpu")
-    prompt = adapter.render("dog")
-    grid = adapter.image_grids(adapter.process(prompt, picture(500, 375)))[0]
-    assert grid == (13, 18)
-    assert adapter.image_grids(adapter.process(prompt, picture(640, 480)))[0] == (17, 23)
-    assert adapter.box_tokens((100, 100, 5, 5), (500, 375), grid) == [57]
-    assert adapter.box_tokens((490, 360, 50, 50), (500, 375), grid) == [233]
-    assert adapter.box_tokens((600, 100, 5, 5), (500, 375), grid) == []
-    assert adapter.box_tokens((-50, -50, 600, 600), (500, 375), grid) == list(range(234))
+    (view,) = adapter.views(picture(500, 375))
+    assert view.grid == (13, 18)
+    assert adapter.views(picture(640, 480))[0].grid == (17, 23)
+    assert view.tokens_in((100, 100, 5, 5)) == [57]
+    assert view.tokens_in((490, 360, 50, 50)) == [233]
+    assert view.tokens_in((600, 100, 5, 5)) == []
+    assert view.tokens_in((-50, -50, 600, 600)) == view.tokens == list(range(234))
 
 
 def test_x06_llava_crop_removes_the_sides(llava_folder):
     adapter = load(str(llava_folder), device="cpu")
     # 500 x 375 -> 93 x 70 -> the middle 70 columns: x below 62 and above 438 are cut away
-    grid = adapter.image_grids(adapter.process(adapter.render("dog"), picture(500, 375)))[0]
-    assert grid == (5, 5)
-    assert adapter.box_tokens((0, 0, 55, 375), (500, 375), grid) == []
-    assert adapter.box_tokens((445, 0, 55, 375), (500, 375), grid) == []
-    assert adapter.box_tokens((0, 0, 500, 375), (500, 375), grid) == list(range(25))
-    assert adapter.box_tokens((245, 180, 10, 10), (500, 375), grid, "centre") == [12]
-    assert adapter.box_tokens((245, 180, 10, 10), (500, 375), grid, "half") == []
-
-
-def test_x06_painting_a_box_changes_its_tokens_embeddings(adapter):
-    """Round trip: the vision tower's input cells that change are the box's cells (patches, before attention)."""
-    image, painted = picture(140, 140), picture(140, 140)
-    painted.paste((0, 0, 0), (30, 60, 50, 80))
-    inputs = adapter.process(adapter.render("dog"), image)
-    grid = adapter.image_grids(inputs)[0]
-    first, second = (adapter.pixels([i])["pixel_values"] for i in (image, painted))
-    assert first.shape == second.shape
-    changed = changed_cells(first, second, grid)
-    box = adapter.box_tokens((30, 60, 20, 20), (140, 140), grid)
-    assert box and set(box) <= changed
-    # Resampling blends pixels across the box's edge, into the next cell at most.
-    near = {(t // grid[1] + dy) * grid[1] + t % grid[1] + dx for t in box for dy in (-1, 0, 1) for dx in (-1, 0, 1)}
-    assert changed <= near
-
-
-def changed_cells(first, second, grid):
-    """Image tokens whose pixels differ."""
-    difference = (first - second).abs()
-    if difference.dim() == 2:  # Qwen: [patches, values], the four patches of one token next to each other
-        per_token = difference.sum(-1).view(grid[0] * grid[1], -1).sum(-1)
-    else:  # LLaVA: [images, channels, height, width]
-        height, width = difference.shape[-2] // grid[0], difference.shape[-1] // grid[1]
-        per_token = difference[0].sum(0).unfold(0, height, height).unfold(1, width, width).sum((-1, -2)).flatten()
-    return set(per_token.nonzero().flatten().tolist())
+    (view,) = adapter.views(picture(500, 375))
+    assert view.grid == (5, 5)
+    assert view.tokens_in((0, 0, 55, 375)) == []
+    assert view.tokens_in((445, 0, 55, 375)) == []
+    assert view.tokens_in((0, 0, 500, 375)) == list(range(25))
+    assert view.tokens_in((245, 180, 10, 10), "centre") == [12]
+    assert view.tokens_in((245, 180, 10, 10), "half") == []

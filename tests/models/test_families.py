@@ -62,13 +62,7 @@ def test_m01_onevision_answers_after_the_prompts_own_end(tmp_path):
         _ = adapter.separator
 
 
-def test_tiled_families_refuse_a_grid(tmp_path):
-    adapter = tiny_families.opened("llava_next", tmp_path / "m")
-    with pytest.raises(NotImplementedError, match="no single token grid"):
-        adapter.image_grids(adapter.process(adapter.render("what"), picture(60, 60)))
-
-
 def test_x06_qwen3_vl_cells_are_32_pixels(tmp_path):
     adapter = tiny_families.opened("qwen3_vl", tmp_path / "m")
-    inputs = adapter.process(adapter.render("what"), picture(500, 375))
-    assert adapter.image_grids(inputs) == [(12, 16)]
+    (view,) = adapter.views(picture(500, 375))
+    assert view.grid == (12, 16)

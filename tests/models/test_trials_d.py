@@ -1,7 +1,7 @@
 """D01 with its own numbers: boxes that leave a 500 x 375 image, on the grid that Qwen2.5-VL makes of it."""
 
 import pytest
-from vlmdx.models.adapter import Adapter
+from vlmdx.models.geometry import View, clip
 
 SIZE, GRID = (500, 375), (13, 18)
 
@@ -19,5 +19,6 @@ SIZE, GRID = (500, 375), (13, 18)
     ],
 )
 def test_d01_tokens_of_boxes_that_leave_the_image(box, tokens):
-    # The base class's rule needs neither model nor processor: the whole image is resized onto the whole grid.
-    assert Adapter.box_tokens(object.__new__(Adapter), box, SIZE, GRID) == tokens
+    # No model is needed: the whole image is resized onto the whole grid.
+    inside = clip(box, SIZE)
+    assert (View(0, GRID, (0, 0, *SIZE)).tokens_in(inside) if inside else []) == tokens

@@ -7,11 +7,10 @@ from types import SimpleNamespace
 import pytest
 from vlmdx.provenance import digest_of, digest_parts, rule_digest
 from vlmdx.provenance.footer import file_sha256
+from vlmdx.provenance.parts import damaged_parts, keep_parts, read_parts
 from vlmdx.provenance.record import (
     DamagedRecord,
     forget_record,
-    keep_parts,
-    read_parts,
     read_record,
     record_files,
     write_record,

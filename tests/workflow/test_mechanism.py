@@ -102,7 +102,11 @@ def test_a_new_operation_runs_alone_and_what_tells_of_all(folder, edited):
         "effects": 2,
         "join_effects": 2,
         "pathways": 2,
-        "failure_modes": 1,
+        "word_pairs": 1,
+        "probe": 2,
+        "probing": 2,
+        "mechanism_tables": 1,
+        "mechanism_accounting": 1,
         **{f"plot_{name}": 2 for name in FIGURES},
         "mechanism": 1,
     }

@@ -1,5 +1,7 @@
 """Account for every row of the run in results/accounting.csv; stop on the first file that lost or made up a row."""
 
+import sys
+
 from vlmdx.provenance import run_job
 from vlmdx.reliability import accounting
 from vlmdx.reliability.ras_table import write_csv
@@ -34,6 +36,10 @@ def main(snakemake) -> None:
         turned = accounting.option_counts(given.rotated[0])
         lines += scores("score circular", settings["circular"], {CLEAN: cells[CLEAN]}, given.circular, turned)
     write_csv(snakemake.output[0], [line.row() for line in lines])
+    aside = sum(line.set_aside for line in lines)
+    print(
+        f"accounting: {len(lines)} accounts balance; {aside} rows set aside in all, each with a reason", file=sys.stderr
+    )
 
 
 def scores(stage, models, cells, shards, options):

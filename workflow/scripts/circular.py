@@ -1,5 +1,7 @@
 """Position bias of all models from rotated options, in results/circular.csv."""
 
+import sys
+
 from vlmdx.provenance import run_job
 from vlmdx.reliability.circular import circular_rows
 from vlmdx.reliability.ras_table import write_csv
@@ -20,6 +22,10 @@ def main(snakemake) -> None:
         seed=settings["seed"],
     )
     write_csv(snakemake.output[0], rows)
+    for row in rows:
+        done, aside, left = row["items"], row["set_aside"], row["left_out"]
+        line = f"{row['model']}: {done + aside + left} items = {done} compared + {aside + left} set aside"
+        print(f"{line}; {left} x options cannot turn; {aside} x not scored in every rotation", file=sys.stderr)
 
 
 if "snakemake" in globals():

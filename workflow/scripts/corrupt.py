@@ -1,8 +1,12 @@
 """Corrupt every image of a data set with one family of corruptions, at every severity."""
 
+import sys
+
 from vlmdx.corruptions.apply import self_check
 from vlmdx.corruptions.shards import corrupt_images, write_shard
 from vlmdx.provenance import footer, run_job
+from vlmdx.schema import ContractError, read_table
+from vlmdx.schema.tables import IMAGES
 
 
 def main(snakemake):
@@ -17,7 +21,16 @@ def main(snakemake):
         reference_side=settings["reference_side"],
         workers=snakemake.threads,
     )
-    write_shard(snakemake.output[0], rows, footer(snakemake))
+    # An image that cannot be corrupted stops the job: import set aside all that could not be decoded.
+    written = write_shard(snakemake.output[0], rows, footer(snakemake))
+    images = read_table(snakemake.input.images, IMAGES, ["image_id"]).num_rows
+    asked = images * max(1, len(settings["corruptions"]) * len(settings["severities"]))
+    line = (
+        f"{snakemake.rule}: {asked} image versions of {images} images = {written} written + {asked - written} set aside"
+    )
+    if written != asked:
+        raise ContractError(f"{snakemake.output[0]}: image versions were lost. {line}")
+    print(line, file=sys.stderr)
 
 
 if "snakemake" in globals():

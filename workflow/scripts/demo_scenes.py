@@ -8,7 +8,7 @@ from vlmdx.provenance import run_job
 
 
 def main(snakemake) -> None:
-    """``results/demo/scenes``: questions.json, sceneGraphs.json and images/."""
+    """A folder under ``results/demo``: questions.json, sceneGraphs.json and images/."""
     write_scenes(
         Path(snakemake.output.questions).parent,
         seed=snakemake.params.settings["seed"],

@@ -5,6 +5,8 @@ import os
 # Before anything of Hugging Face is imported: jobs never download, a compute node may have no internet.
 os.environ["HF_HUB_OFFLINE"] = "1"
 
+import sys
+
 import numpy as np
 import torch
 from vlmdx.provenance import footer, run_job
@@ -37,6 +39,9 @@ def main(snakemake) -> None:
         images[np.array([row[item["image_id"]] for item in items])],
         embed_texts(texts, settings["text_encoder"], settings["text_revision"]),
         footer(snakemake),
+    )
+    print(
+        f"embed_pool: {len(items)} items on {len(wanted)} images = {len(items)} embedded + 0 set aside", file=sys.stderr
     )
 
 

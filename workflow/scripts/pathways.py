@@ -3,19 +3,24 @@
 from typing import Any
 
 import pyarrow as pa
+from vlmdx.mechanism.asked import sampling
 from vlmdx.mechanism.contrast import pathways
-from vlmdx.mechanism.modes import Thresholds, failure_modes
+from vlmdx.mechanism.modes import Thresholds, failure_modes, sensitivity
+from vlmdx.mechanism.tables import ASKED
 from vlmdx.provenance import run_job
 from vlmdx.schema import atomic, read_table
 from vlmdx.schema.tables import EFFECTS, ITEMS
 
+COLUMNS = ("item_id", "image_id", "operation", "options", "answer")
+
 
 def main(snakemake: Any) -> None:
-    """Write the model's rows of both tables."""
+    """Write the model's rows of the four tables."""
     settings, model = snakemake.params.settings, snakemake.wildcards.model
     effects, control = (read_table(snakemake.input[name], EFFECTS).to_pandas() for name in ("effects", "control"))
-    items = pa.concat_tables([read_table(path, ITEMS, ["item_id", "image_id"]) for path in snakemake.input.questions])
-    images = dict(zip(items["item_id"].to_pylist(), items["image_id"].to_pylist(), strict=True))
+    items = read_table(snakemake.input.questions, ITEMS, list(COLUMNS)).to_pandas()
+    asked = pa.concat_tables([read_table(path, ASKED) for path in snakemake.input.asked]).to_pandas()
+    images = dict(zip(items["item_id"], items["image_id"], strict=True))
     table = pathways(
         effects,
         control,
@@ -24,10 +29,14 @@ def main(snakemake: Any) -> None:
         confidence=settings["confidence"],
         seed=settings["seed"],
     )
-    accuracy = effects.drop_duplicates("item_id").groupby("operation")["correct"].mean().to_dict()
-    modes = failure_modes(model, table, accuracy, Thresholds(**settings["thresholds"]))
+    counts = sampling(model, items, asked, effects["item_id"])
+    answered = counts.groupby("operation")[["right", "wrong"]].sum()
+    # Of all questions that were asked: a balanced draw is half wrong by design.
+    accuracy = (answered["right"] / answered.sum(axis=1)).to_dict()
+    at = Thresholds(**settings["thresholds"])
+    tables = {"failure_modes": failure_modes(model, table, accuracy, at), "sensitivity": sensitivity(model, table, at)}
     table.insert(0, "model", model)
-    for name, frame in (("pathways", table), ("failure_modes", modes)):
+    for name, frame in {"pathways": table, "sampling": counts, **tables}.items():
         with atomic(snakemake.output[name]) as temporary:
             frame.to_csv(temporary, index=False, float_format="%.6g")
 

@@ -4,12 +4,13 @@ import sys
 from typing import Any
 
 from vlmdx.audit.run import write_ledger
-from vlmdx.provenance import run_job
+from vlmdx.provenance import footer, run_job
 
 
 def main(snakemake: Any) -> None:
     """Write ``results/provenance.parquet``."""
-    print(f"{write_ledger(snakemake.output[0])} artifacts in the ledger", file=sys.stderr)
+    rows = write_ledger(snakemake.output[0], footer(snakemake))
+    print(f"{rows} artifacts in the ledger", file=sys.stderr)
 
 
 if "snakemake" in globals():

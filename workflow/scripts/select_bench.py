@@ -30,7 +30,13 @@ def main(snakemake) -> None:
         weight_image=settings["weight_image"],
         max_similarity=settings["max_similarity"],
     )
-    print(chosen.account(), file=sys.stderr)
+    pool, bench, silent = gini.num_rows, chosen.table.num_rows, gini["gini"].null_count
+    print(
+        f"{chosen.account()}\n"
+        f"select_bench: {pool} items = {bench} chosen + {pool - bench} set aside; {silent} x no voter has a whole "
+        f"trajectory; {pool - bench - silent} x not chosen",
+        file=sys.stderr,
+    )
     provenance = footer(snakemake, account=chosen.account())
     write_table(snakemake.output.selection, chosen.table, SELECTION, provenance=provenance)
     write_table(snakemake.output.gini, gini, GINI, provenance=provenance)

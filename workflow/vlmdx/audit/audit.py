@@ -11,7 +11,10 @@ import pyarrow as pa
 from vlmdx.audit.files import RESULTS, artifacts, hashes, hidden
 from vlmdx.audit.reasons import changes
 from vlmdx.audit.rules import Producer, Rules
-from vlmdx.provenance.record import FOLDER, DamagedRecord, read_parts, read_record, record_files
+from vlmdx.config import paths
+from vlmdx.config.resolved import resolved_is_whole
+from vlmdx.provenance.parts import FOLDER, damaged_parts, read_parts
+from vlmdx.provenance.record import DamagedRecord, read_record, record_files
 from vlmdx.schema.tables import Table
 
 VERIFIED, STALE, TAMPERED, MISSING, ORPHAN, UNKNOWN = STATUSES = (
@@ -52,14 +55,14 @@ class Finding:
     size: int | None
 
 
-def read_records(folder: Path = FOLDER) -> tuple[list[dict[str, Any]], list[str]]:
-    """All readable records, the oldest first, and a line for each damaged one."""
-    records, damaged = [], []
+def read_records(folder: Path = FOLDER) -> tuple[list[dict[str, Any]], dict[str, str]]:
+    """All readable records, the oldest first, and a line for each damaged one by its path."""
+    records, damaged = [], {}
     for path in record_files(folder):
         try:
             records.append(read_record(path))
         except DamagedRecord as error:
-            damaged.append(str(error))
+            damaged[path.as_posix()] = str(error)
     return sorted(records, key=lambda record: record["began"]), damaged
 
 
@@ -88,7 +91,14 @@ def audit(rules: Rules, results: Path = RESULTS) -> list[Finding]:
             producer = rules.producer(name)
             if producer is not None:
                 findings.append(_finding(name, MISSING, "its record stands, the file does not", record, producer, None))
-    findings += [Finding(line.split(":")[0], UNKNOWN, line, None, None, None, None) for line in damaged]
+    findings += [_bookkeeping(name, reason) for name, reason in damaged.items()]
+    findings += [
+        _bookkeeping(path.as_posix(), "not the parts that its name is the digest of; the next run writes it again")
+        for path in damaged_parts(results / "provenance")
+    ]
+    resolved = results / Path(paths.RESOLVED_CONFIG).name
+    if resolved.is_file() and not resolved_is_whole(resolved.as_posix()):
+        findings.append(_bookkeeping(resolved.as_posix(), "not as a run wrote it; the next run writes it again"))
     return sorted(findings, key=lambda finding: finding.path)
 
 
@@ -131,6 +141,11 @@ def _finding(
     return Finding(name, status, reason, rule, digest, producer.digest if producer else None, size)
 
 
+def _bookkeeping(name: str, reason: str) -> Finding:
+    """A file about the run that was changed after it was written."""
+    return Finding(name, TAMPERED, reason, None, None, None, None)
+
+
 def counts(findings: Iterable[Finding]) -> dict[str, int]:
     """Number of findings per status, in the order of STATUSES, those that occur."""
     found = Counter(finding.status for finding in findings)
@@ -138,6 +153,5 @@ def counts(findings: Iterable[Finding]) -> dict[str, int]:
 
 
 def to_rerun(findings: Iterable[Finding]) -> set[tuple[str, str]]:
-    """(rule, present digest) of the jobs that would make what is stale or missing; `snakemake -n` names the same."""
-    wanted = [f for f in findings if f.status in (STALE, MISSING)]
-    return {(f.rule or "", f.present_digest or "") for f in wanted}
+    """(rule, present digest) of the jobs of all that is stale."""
+    return {(f.rule or "", f.present_digest or "") for f in findings if f.status == STALE}

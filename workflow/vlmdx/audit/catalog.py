@@ -1,5 +1,7 @@
 """One catalogue for DuckDB: a view per contract over the Parquet files of a run, in the contract's own types.
 
+The CSV tables that a run ends with are views too, under the name of their file; see :mod:`vlmdx.audit.csv_views`.
+
 The files come from the records, never from a folder listing, so that shards of an earlier config, copies and half-made
 files are not counted. What the contract does not hold but the path tells (model, item set, family) becomes a column of
 literal text: a slug such as `007` stays text, and folders called `key=value` mean nothing.
@@ -14,6 +16,7 @@ import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from vlmdx.audit.csv_views import csv_view, is_table
 from vlmdx.audit.ledger import LEDGER
 from vlmdx.config import paths
 from vlmdx.schema import ContractError
@@ -36,6 +39,9 @@ VIEWS: dict[str, tuple[Table, tuple[str, ...]]] = {
     "set_aside": (t.SET_ASIDE, (paths.reliability("{model}", "set_aside"),)),
     "effects": (t.EFFECTS, (paths.mechanism("{model}", "{dataset}", "effects.parquet"),)),
     "control": (t.EFFECTS, (paths.mechanism("{model}", "{dataset}", "control.parquet"),)),
+    "drawn": (t.ITEMS, (paths.operation_sample("{dataset}", "{operation}", "items.parquet"),)),
+    "drawn_rejected": (t.REJECTED, (paths.operation_sample("{dataset}", "{operation}", "rejected.parquet"),)),
+    "effects_rejected": (t.REJECTED, (paths.mechanism("{model}", "{dataset}", "rejected.parquet"),)),
     "ledger": (LEDGER, ("results/provenance.parquet",)),
 }
 ROTATIONS = "circular"  # item set of the two files that stand beside the selection
@@ -56,7 +62,7 @@ def catalog(files: Iterable[str]) -> str:
     """SQL text that creates the views over ``files``, paths as the run's folder sees them.
 
     Raises:
-        ContractError: a file's columns or types are not its contract's.
+        ContractError: a file's columns or types are not its contract's, or a CSV file is none.
     """
     files = sorted(files)
     statements = [
@@ -73,6 +79,7 @@ def catalog(files: Iterable[str]) -> str:
         if groups:
             selects = [_select(contract, dict(extra), members) for extra, members in groups.items()]
             statements.append(f"CREATE OR REPLACE VIEW {view} AS\n" + "\nUNION ALL\n".join(selects) + ";")
+    statements += [csv_view(file) for file in files if file.endswith(".csv")]
     return "\n\n".join(statements) + "\n"
 
 
@@ -118,7 +125,7 @@ def repeated_keys(connection: duckdb.DuckDBPyConnection) -> Mapping[str, int]:
     """Number of repeated keys per view, for the views that have some."""
     listed = connection.execute("SELECT view_name FROM duckdb_views() WHERE NOT internal").fetchall()
     found = {}
-    for (view,) in listed:
+    for view in {name for (name,) in listed} & set(VIEWS):
         columns = ", ".join(_name(column) for column in keys(view))
         query = f"SELECT count(*) FROM (SELECT {columns} FROM {view} GROUP BY ALL HAVING count(*) > 1)"
         ((number,),) = connection.execute(query).fetchall()
@@ -162,7 +169,7 @@ def _text(value: str) -> str:
     return "'" + value.replace("'", "''") + "'"
 
 
-def recorded_parquet(records: Iterable[Mapping]) -> list[str]:
-    """Parquet artifacts that the records claim and that exist, with the ledger if it was written."""
-    claimed = {path for record in records for path in record["outputs"] if path.endswith(".parquet")}
+def recorded_tables(records: Iterable[Mapping]) -> list[str]:
+    """Parquet and CSV tables that the records claim and that exist, with the ledger if it was written."""
+    claimed = {path for record in records for path in record["outputs"] if path.endswith(".parquet") or is_table(path)}
     return sorted(path for path in {*claimed, *VIEWS["ledger"][1]} if Path(path).is_file())

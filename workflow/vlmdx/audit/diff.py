@@ -8,7 +8,7 @@ from typing import Any
 
 from vlmdx.audit.audit import read_records
 from vlmdx.audit.reasons import changes
-from vlmdx.provenance.record import read_parts
+from vlmdx.provenance.parts import read_parts
 
 KEYS = ("model", "scope", "family", "corruption", "severity", "level", "metric", "option_index", "stage", "part")
 

@@ -12,8 +12,8 @@ from vlmdx.provenance.footer import file_sha256
 from vlmdx.schema.io import atomic
 
 RESULTS = Path("results")
-# Written about the run, not by a job that makes numbers.
-BOOKKEEPING = ("benchmarks", "provenance", "config.yaml", "provenance.parquet", "audit.parquet", "catalog.sql")
+# About the run: records and resolved config, which carry their own seals, and Snakemake's measurements.
+BOOKKEEPING = ("benchmarks", "provenance", "config.yaml")
 FOLDER_TIME = ".snakemake_timestamp"  # Snakemake's own, in a folder that is an output
 CACHE = RESULTS / "provenance" / "hashes.cache"
 

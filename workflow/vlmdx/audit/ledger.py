@@ -8,6 +8,8 @@ import pyarrow as pa
 
 from vlmdx.schema.tables import Table
 
+ABOUT = ("provenance", "catalog")  # rules of the ledger itself and of what is made from it
+
 LEDGER = Table(
     "ledger",
     pa.schema(
@@ -18,6 +20,7 @@ LEDGER = Table(
             pa.field("rule", pa.string(), nullable=False),
             pa.field("wildcards", pa.string(), nullable=False),  # JSON
             pa.field("digest", pa.string(), nullable=False),
+            pa.field("code", pa.string()),  # sha256 over the code that the script reaches; NULL if it was not kept
             pa.field("settings", pa.string(), nullable=False),  # JSON
             pa.field("inputs", pa.string(), nullable=False),  # JSON: path -> sha256
             pa.field("versions", pa.string(), nullable=False),  # JSON: library -> version
@@ -44,12 +47,13 @@ LEDGER = Table(
 
 
 def ledger(records: Iterable[Mapping[str, Any]]) -> pa.Table:
-    """Rows of LEDGER; of two records that claim one path the later counts.
+    """Rows of LEDGER; of two records that claim one path the later counts. The ledger does not hold itself.
 
     Args:
         records: the oldest first, as :func:`vlmdx.audit.audit.read_records` gives them.
     """
-    rows = {path: _row(path, made, record) for record in records for path, made in record["outputs"].items()}
+    told = [record for record in records if record["rule"] not in ABOUT]
+    rows = {path: _row(path, made, record) for record in told for path, made in record["outputs"].items()}
     columns = {name: [row[name] for _, row in sorted(rows.items())] for name in LEDGER.schema.names}
     columns["began"] = pa.array(columns["began"], pa.string()).cast(pa.timestamp("ms", tz="UTC"))
     return pa.table(columns, schema=LEDGER.schema)
@@ -58,7 +62,7 @@ def ledger(records: Iterable[Mapping[str, Any]]) -> pa.Table:
 def _row(path: str, made: Mapping[str, Any], record: Mapping[str, Any]) -> dict[str, Any]:
     model, slurm = record["model"] or {}, record["slurm"] or {}
     as_json = {key: json.dumps(record[key], sort_keys=True) for key in ("wildcards", "settings", "inputs", "versions")}
-    plain = ("rule", "digest", "python", "device", "dtype", "seed", "began", "seconds", "threads", "host")
+    plain = ("rule", "digest", "code", "python", "device", "dtype", "seed", "began", "seconds", "threads", "host")
     return {
         "path": path,
         **made,

@@ -1,5 +1,6 @@
 """Which rule makes a path today, and with which digest: asked of the Snakefile itself, not of a copy of its rules."""
 
+import functools
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -8,6 +9,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from snakemake.api import SnakemakeApi
+from snakemake.iocontainers import Wildcards
 from snakemake.settings.enums import Quietness
 from snakemake.settings.types import ConfigSettings, OutputSettings, ResourceSettings, WorkflowSettings
 from snakemake_interface_executor_plugins.settings import ExecMode
@@ -34,13 +36,13 @@ class Rules:
 
     Args:
         root: folder of the Snakefile.
-        configfile: as for Snakemake; None takes the embedded default.
+        configfiles: as for Snakemake; none takes the embedded default.
 
     Raises:
         WorkflowFault: with Snakemake's own message.
     """
 
-    def __init__(self, root: Path, configfile: Path | None = None) -> None:
+    def __init__(self, root: Path, *configfiles: Path) -> None:
         if PACKAGE.parent != (root / "workflow").resolve():
             raise WorkflowFault(
                 f"this vlmdx is {PACKAGE}, but the Snakefile is {root / 'Snakefile'}: their code may differ; "
@@ -51,7 +53,7 @@ class Rules:
                 # As a subprocess: the main process would take note of itself as the owner of this folder.
                 workflow_api = api.workflow(
                     resource_settings=ResourceSettings(),
-                    config_settings=ConfigSettings(configfiles=[configfile.resolve()] if configfile else []),
+                    config_settings=ConfigSettings(configfiles=[file.resolve() for file in configfiles]),
                     workflow_settings=WorkflowSettings(exec_mode=ExecMode.SUBPROCESS),
                     snakefile=root / "Snakefile",
                 )
@@ -81,6 +83,19 @@ class Rules:
             return None
         digest = self._digest(found, wildcards)
         return Producer(found.name, wildcards, digest) if digest is not None else None
+
+    @functools.cached_property
+    def targets(self) -> dict[str, list[str]]:
+        """Files by the rule that only asks for them (`all`, `mechanism`), for those that this config can plan."""
+        found = {}
+        for rule in self._rules:
+            if rule.norun:
+                try:
+                    files, *_ = rule.expand_input(Wildcards(fromdict={}))
+                except Exception:  # an input function may raise anything; Snakemake tells it when asked for the target
+                    continue
+                found[rule.name] = [str(file) for file in files]
+        return found
 
     def job(self, digest: str) -> Job | None:
         """The present job of this digest, as far as it was asked for yet."""

@@ -12,7 +12,7 @@ import duckdb
 from vlmdx.audit.audit import read_records
 from vlmdx.audit.catalog import contract_of
 from vlmdx.config import paths
-from vlmdx.provenance.record import read_parts
+from vlmdx.provenance.parts import read_parts
 from vlmdx.schema.tables import CORRUPTED, ITEMS, SCORES
 
 Record = Mapping[str, Any]

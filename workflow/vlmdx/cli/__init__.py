@@ -2,10 +2,11 @@
 
 import typer
 
-from vlmdx.cli import audit, crate, diff, doctor, fetch, query, why
+from vlmdx.cli import audit, check_config, crate, diff, doctor, fetch, query, why
 
 # A traceback that shows local variables could show a token.
 app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_show_locals=False)
+app.command("check-config")(check_config.check_config)
 app.command("fetch")(fetch.fetch)
 app.command("doctor")(doctor.doctor)
 app.command("audit")(audit.audit)

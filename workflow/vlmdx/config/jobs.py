@@ -61,7 +61,9 @@ class Jobs:
 
     def here(self, path: str) -> str:
         """A path of the config, seen from the working directory; `results/…` and absolute paths stay as they are."""
-        if path.startswith("results/") or Path(path).is_absolute() or not (self.root / path).exists():
+        if path.startswith("results/") or Path(path).is_absolute():
+            return path
+        if not os.path.exists(self.root / path):  # noqa: PTH110 -- Path.exists raises where a name is too long
             return path
         return os.path.relpath(self.root / path)
 
@@ -75,10 +77,13 @@ class Jobs:
         """Shards of one item set: clean, then each configured family."""
         return [CLEAN, *self.families()]
 
-    @functools.cached_property
-    def demo_scenes(self) -> Job:
+    @functools.cache  # noqa: B019 -- one Jobs lives as long as the process
+    def demo_scenes(self, world: str) -> Job:
         """Rule demo_scenes."""
-        return self._job("demo_scenes", {**self.config.demo.model_dump(), "seed": self.config.seed}, IMAGING)
+        prefix = "" if world == paths.WORLDS[0] else f"{world}_"
+        keys = ("scenes", "questions_per_scene")
+        settings = {key: getattr(self.config.demo, f"{prefix}{key}") for key in keys}
+        return self._job("demo_scenes", {**settings, "seed": self.config.seed}, IMAGING)
 
     @functools.cached_property
     def demo_model(self) -> Job:
@@ -112,11 +117,11 @@ class Jobs:
             "seed": self.config.seed,
             "max_pixels": self.config.images.max_pixels,
         }
-        made = any(path.startswith(paths.SCENES) for path in sources.values())
+        made = [w for w in paths.WORLDS if any(p.startswith(paths.demo_world(w, "")) for p in sources.values())]
         content = {key: fingerprint(Path(path)) for key, path in sources.items() if not path.startswith("results/")}
         module = f"vlmdx.datasets.{entry.importer}"
         return self._job(
-            "import_dataset", settings, IMAGING, [self.demo_scenes] if made else [], content=content, modules=[module]
+            "import_dataset", settings, IMAGING, map(self.demo_scenes, made), content=content, modules=[module]
         )
 
     @functools.cached_property
@@ -313,9 +318,31 @@ def faults(config: Config, here: Callable[[str], str]) -> list[str]:
     if config.mechanism.dataset and config.mechanism.engine == "bridge" and not find_spec("transformer_lens"):
         lines.append("config: mechanism.engine: bridge needs transformer-lens; install it, or use `reference`")
     for key in ("letter_prompt", "text_prompt"):
-        if not Path(here(getattr(config.scoring, key))).is_file():
-            lines.append(f"config: scoring.{key}: no file {getattr(config.scoring, key)!r}")
+        name = getattr(config.scoring, key)
+        if not os.path.isfile(here(name)):  # noqa: PTH113 -- as in `here`
+            lines.append(f"config: scoring.{key}: no file {name!r}")
+            continue
+        try:
+            Path(here(name)).read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            lines.append(f"config: scoring.{key}: {name!r} is no UTF-8 text ({error})")
+    for slug, dataset in config.datasets.items():
+        paths_ = {key: value for key, value in dataset.model_dump().items() if key in SOURCES and value}
+        lines += [f"config: datasets.{slug}.{key}: {said}" for key, path in paths_.items() if (said := _no_path(path))]
     return lines
+
+
+def _no_path(path: str) -> str | None:
+    """Why no file system or rule can hold ``path``; a file that is merely absent is named by Snakemake."""
+    if "{" in path or "}" in path:
+        return f"{path!r}: Snakemake takes what stands in braces for a wildcard; rename the file or link to it"
+    try:
+        Path(path).stat()
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError) as error:
+        return f"{path!r:.200} cannot be a path ({getattr(error, 'strerror', None) or error})"
+    return None
 
 
 def _adapter_modules(entry: Model, folder: Path) -> list[str]:

@@ -27,7 +27,7 @@ def load(raw: Mapping[str, Any]) -> Config:
 
 def _line(error: Mapping[str, Any], raw: Mapping[str, Any]) -> str:
     # A key may hold anything YAML can write; what would break the line is shown as Python shows it.
-    place = [str(part) for part in error["loc"] if part != "[key]"]
+    place = [part if isinstance(part, str) else _brief(part) for part in error["loc"] if part != "[key]"]
     place = [part if part.isprintable() and part else repr(part) for part in place]
     # pydantic names the member of a tagged union as a step of the path; users know only their own keys.
     place = [p for i, p in enumerate(place) if not (i == 2 and place[0] == "datasets" and p in _importers())]
@@ -43,7 +43,15 @@ def _line(error: Mapping[str, Any], raw: Mapping[str, Any]) -> str:
         return f"{where}: not a slug; use small letters, digits and dashes (for example {_slug(place[-1])!r})"
     message = error["msg"].removeprefix("Value error, ")
     found = _value_at(raw, error["loc"])
-    return f"{where}: {message}" + (f", found {found!r}" if isinstance(found, str | int | float | bool) else "")
+    return f"{where}: {message}" + (f", found {_brief(found)}" if isinstance(found, str | int | float | bool) else "")
+
+
+def _brief(value: Any) -> str:
+    """A value on one line; Python writes out no number of more than 4,300 digits."""
+    try:
+        return f"{value!r:.200}"
+    except ValueError:
+        return "a number of thousands of digits"
 
 
 def _slug(text: str) -> str:

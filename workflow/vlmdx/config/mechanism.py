@@ -28,11 +28,24 @@ class FailureThresholds(Block):
         return self
 
 
+class Probing(Block):
+    """Linear probes of every layer, for questions with a word changed (which word is ours: vlmdx.mechanism.pairs)."""
+
+    folds: int = Field(5, ge=2, description="folds of the cross-validation, which keep an image together")
+    valid: float = Field(
+        0.05, ge=0, lt=1, description="a larger gap in accuracy at the best layer is valid (paper: .05)"
+    )
+
+
 class Mechanism(Block):
     """Where inside a model an operation fails: target `mechanism`, which is not part of `all`."""
 
     dataset: Slug | None = Field(
         None, description="data set whose items have an operation and boxes (GQA); null: no mechanism target"
+    )
+    vsr: Slug | None = Field(
+        None,
+        description="VSR data set with `instances_file` and `categories`, dissected by relation category; null: none",
     )
     operations: list[Operation] = Field(
         list(OPERATIONS), min_length=1, description="operations to dissect; a list replaces"
@@ -41,6 +54,12 @@ class Mechanism(Block):
         None, min_length=1, description="models to dissect; null takes all with the letter read-out"
     )
     n: int | None = Field(500, gt=0, description="questions to draw per operation (paper: 500); null takes all")
+    balance: bool = Field(
+        False, description="per model: ask `candidates` questions first, then draw half right, half wrong of them"
+    )
+    candidates: int | None = Field(
+        2500, gt=0, description="with `balance`: questions of an operation to draw from; null takes all"
+    )
     rule: Literal["any", "half", "centre"] = Field(
         "any", description="image tokens of a box: any overlap, at least half of the token's cell, or its centre"
     )
@@ -57,8 +76,20 @@ class Mechanism(Block):
     resamples: int = Field(2000, ge=100, description="of the permutation test and of the bootstrap of Cohen's d")
     confidence: float = Field(0.95, gt=0, lt=1, description="level of the intervals of Cohen's d")
     thresholds: FailureThresholds = Field(FailureThresholds(), description=FailureThresholds.__doc__)
-    per_operation: int = Field(1, gt=0, description="items per operation in the figure of overlays")
+    probing: Probing = Field(Probing(), description=Probing.__doc__)
+    per_operation: int = Field(
+        1, gt=0, description="items per operation (VSR: per relation category) in the figures of overlays"
+    )
     replicates: int = Field(500, ge=100, description="bootstrap replicates of the bands in the layer curves")
+
+    @model_validator(mode="after")
+    def _drawable(self) -> "Mechanism":
+        if self.balance:
+            if self.n is None:
+                raise ValueError("balance: half of how many? Set `n`")
+            if self.candidates is not None and self.candidates < self.n:
+                raise ValueError(f"balance: {self.n} questions cannot be drawn from {self.candidates} candidates")
+        return self
 
     @field_validator("operations", "models")
     @classmethod

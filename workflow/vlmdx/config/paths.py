@@ -11,8 +11,18 @@ CIRCULAR = "results/circular.csv"
 ACCOUNTING = "results/accounting.csv"
 FAILURE_MODES = "results/mechanism/failure_modes.csv"
 PATHWAYS = "results/mechanism/pathways.csv"
+SENSITIVITY = "results/mechanism/sensitivity.csv"
+SAMPLING = "results/mechanism/sampling.csv"
+PROBING = "results/mechanism/probing.csv"
+VSR = "results/mechanism/vsr.csv"
+MECHANISM_ACCOUNTING = "results/mechanism/accounting.csv"
 RESOLVED_CONFIG = "results/config.yaml"
-SCENES = "results/demo/scenes"
+WORLDS = ("scenes", "mechanism")  # demo scenes of the main job, and of the mechanism target
+
+
+def demo_world(world: str, name: str) -> str:
+    """Demo scenes as GQA writes them: questions.json, sceneGraphs.json and images."""
+    return f"results/demo/{world}/{name}"
 
 
 def items(dataset: str) -> str:
@@ -53,13 +63,22 @@ def reliability(model: str, table: str) -> str:
 
 
 def operation_sample(dataset: str, operation: str, name: str) -> str:
-    """Questions of one operation that are dissected: items.parquet and rejected.parquet."""
+    """Questions of one operation that are dissected: items.parquet and rejected.parquet; and word pairs made
+    of them: pairs.parquet and unpaired.parquet.
+    """
     return f"results/datasets/{dataset}/operations/{operation}/{name}"
 
 
 def operation_effects(model: str, dataset: str, operation: str, name: str) -> str:
-    """A model's effects on one operation: effects, control and rejected as Parquet, and tensors.safetensors."""
+    """A model's effects on one operation: effects, control and rejected as Parquet, and tensors.safetensors; and
+    its probes: probes.parquet and unprobed.parquet.
+    """
     return f"results/mechanism/{model}/{dataset}/{operation}/{name}"
+
+
+def vsr(model: str, dataset: str, name: str) -> str:
+    """A model's effects on VSR's statements, their contrasts by relation category, and figures."""
+    return f"results/mechanism/{model}/{dataset}/vsr/{name}"
 
 
 def mechanism(model: str, dataset: str, name: str) -> str:

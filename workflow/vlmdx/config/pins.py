@@ -4,6 +4,7 @@ A revision like `main` names another commit tomorrow. The lock holds the commit 
 place where it stands there, and the model type, which tells the adapter before the job opens the model.
 """
 
+import os
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -14,6 +15,7 @@ import yaml
 from pydantic import Field, StringConstraints, ValidationError
 
 from vlmdx.config.base import Block
+from vlmdx.config.files import parse
 from vlmdx.config.load import ConfigError
 from vlmdx.config.root import Config
 from vlmdx.schema import atomic
@@ -57,9 +59,11 @@ def hub_models(config: Config, here: Callable[[str], str]) -> dict[str, HubModel
     for place, prefix in ENCODERS.items():
         source, revision = (getattr(config.selection, f"{prefix}_{key}") for key in ("encoder", "revision"))
         found[place] = HubModel(source, revision, encoder=True)
-    return {
-        place: hub for place, hub in found.items() if hub.source != INSTALLED and not Path(here(hub.source)).is_dir()
-    }
+    return {place: hub for place, hub in found.items() if hub.source != INSTALLED and not _is_folder(here(hub.source))}
+
+
+def _is_folder(path: str) -> bool:
+    return os.path.isdir(path)  # noqa: PTH112 -- Path.is_dir raises where a name is too long
 
 
 def read_pins(path: Path) -> dict[str, Pin]:
@@ -72,9 +76,8 @@ def read_pins(path: Path) -> dict[str, Pin]:
         return {}
     remedy = "delete the file and run `vlmdx fetch`"
     try:
-        raw = yaml.safe_load(path.read_text(encoding="utf-8")) or {}
-        return {place: Pin.model_validate(entry) for place, entry in raw.items()}
-    except (yaml.YAMLError, AttributeError) as error:
+        return {place: Pin.model_validate(entry) for place, entry in (parse(path) or {}).items()}
+    except (ConfigError, AttributeError) as error:
         raise ConfigError(f"{path}: not a lock file ({error}); {remedy}") from error
     except ValidationError as error:
         key = ".".join(str(part) for part in error.errors()[0]["loc"])

@@ -14,7 +14,7 @@ RESERVED = ("pool", "bench")
 class Config(Block):
     """Everything a run is told. A file stands alone: what it leaves out takes the default, lists replace."""
 
-    seed: int = Field(0, ge=0, description="seed of every random choice in the workflow")
+    seed: int = Field(0, ge=0, lt=2**32, description="seed of every random choice in the workflow")
     datasets: dict[Slug, Dataset] = Field(min_length=1, description="data sets by slug")
     pool: Pool = Field(description=Pool.__doc__)
     images: Images = Field(Images(), description=Images.__doc__)
@@ -49,6 +49,15 @@ class Config(Block):
         chosen = self.mechanism
         if chosen.dataset is not None and chosen.dataset not in self.datasets:
             raise ValueError(f"mechanism.dataset: no data set {chosen.dataset!r}; there are {sorted(self.datasets)}")
+        if chosen.vsr is not None:
+            if chosen.vsr not in self.datasets:
+                raise ValueError(f"mechanism.vsr: no data set {chosen.vsr!r}; there are {sorted(self.datasets)}")
+            entry = self.datasets[chosen.vsr]
+            if entry.importer != "vsr" or not (entry.instances_file and entry.categories):
+                raise ValueError(
+                    f"mechanism.vsr: data set {chosen.vsr!r} must have importer vsr, `instances_file` for the boxes "
+                    "and `categories` (resources/vsr_categories.txt)"
+                )
         for slug in chosen.models or ():
             if slug not in self.models:
                 raise ValueError(f"mechanism.models: no model {slug!r}; there are {sorted(self.models)}")
@@ -65,7 +74,13 @@ DEMO = {
             "questions": "results/demo/scenes/questions.json",
             "scene_graphs": "results/demo/scenes/sceneGraphs.json",
             "images": "results/demo/scenes/images",
-        }
+        },
+        "shapes-mechanism": {
+            "importer": "gqa",
+            "questions": "results/demo/mechanism/questions.json",
+            "scene_graphs": "results/demo/mechanism/sceneGraphs.json",
+            "images": "results/demo/mechanism/images",
+        },
     },
     "pool": {"quotas": {"shapes": None}},
     "corruptions": {"reference_side": 140},
@@ -75,6 +90,6 @@ DEMO = {
     },
     "voters": ["qwen-demo", "llava-demo"],
     "selection": {"target": 100, "image_encoder": "resources/models/llava-demo"},
-    "mechanism": {"dataset": "shapes"},
+    "mechanism": {"dataset": "shapes-mechanism", "n": 60, "balance": True},
 }
 """What the embedded default sets; the shipped config/config.yaml is this plus every default, with its descriptions."""

@@ -4,7 +4,6 @@ At any time at most ``2 x workers`` images are under way and one row group per c
 with the data set.
 """
 
-import json
 import multiprocessing
 import os
 import sys
@@ -27,7 +26,7 @@ from vlmdx.corruptions.apply import corrupt, item_seed
 from vlmdx.corruptions.quality import luma, psnr, ssim
 from vlmdx.corruptions.reference import reference
 from vlmdx.images import from_png, pixel_sha256, png_bytes
-from vlmdx.schema.io import FOOTER_KEY, ContractError, atomic, check
+from vlmdx.schema.io import FOOTER_KEY, ContractError, atomic, check, footer_json
 from vlmdx.schema.tables import CORRUPTED, IMAGES, Table
 
 ROW_GROUP_BYTES = 16 << 20  # per cell; a family has up to 25 cells open at once
@@ -104,7 +103,7 @@ def write_shard(
             cells[key].add(row)
         if not cells:
             raise ContractError(f"{path}: no row to write; an empty shard would pass for a finished one")
-        metadata = {FOOTER_KEY: json.dumps(provenance or {}, sort_keys=True).encode()}
+        metadata = {FOOTER_KEY: footer_json(provenance)}
         schema = CORRUPTED.schema.with_metadata(metadata)
         # level 1: the pictures are compressed already, only the other columns gain
         with (

@@ -31,6 +31,18 @@ class Summary:
         return [head, *(f"  {count} x {reason}" for reason, count in self.reasons.most_common(20))]
 
 
+# What differs from row to row: a quoted text (an apostrophe inside a word opens none), a name or number.
+_QUOTED = re.compile(r"""(?<!\w)b?(?:'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")""")
+_NAMED = re.compile(r"[^\s:;,()\[\]{}…]*(?:[0-9/]|\w\.\w)[^\s:;,()\[\]{}…]*")
+_GROUP = re.compile(r"[\[({][^\[\](){}]*…[^\[\](){}]*[\])}]|…(?:, …)+|\.\.\.")
+
+
 def kind(reason: str) -> str:
-    """A reason without what differs from row to row, so that equal ones can be counted."""
-    return re.sub(r"'[^']*'|\"[^\"]*\"|[0-9][0-9.x ]*", "…", reason)
+    """A reason without what differs from row to row, so that equal ones can be counted.
+
+    Values stand in reasons as ``records.brief`` writes them; a list or table of them counts as one value.
+    """
+    text = _NAMED.sub("…", _QUOTED.sub("…", reason))
+    while (shorter := _GROUP.sub("…", text)) != text:
+        text = shorter
+    return text

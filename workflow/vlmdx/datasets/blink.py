@@ -6,7 +6,7 @@ from typing import Any
 from pydantic import FilePath
 
 from vlmdx.datasets.gold import gold_index
-from vlmdx.datasets.records import Item, Row, RowError
+from vlmdx.datasets.records import Item, Row, RowError, brief
 from vlmdx.datasets.source import Folder, guarded, json_lines, need, text_id
 
 
@@ -27,7 +27,7 @@ def _item(row: dict[str, Any] | RowError, number: int, source: str, files: Folde
         raise row
     idx, image, question, choices, answer = need(row, "idx", "image", "question", "choices", "answer")
     if not isinstance(choices, list):
-        raise RowError(f"choices {choices!r:.60} are no list")
+        raise RowError(f"choices {brief(choices)} are no list")
     image_id, path = files.file(image)
     options = tuple(choices)
     return Item(

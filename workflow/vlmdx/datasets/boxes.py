@@ -10,7 +10,7 @@ The frame is that of the upright image (EXIF orientation applied), origin top le
 
 from dataclasses import replace
 
-from vlmdx.datasets.records import Box, RowError
+from vlmdx.datasets.records import Box, RowError, brief
 
 
 def fit_boxes(objects: tuple[Box, ...], annotated: tuple[int, int] | None, size: tuple[int, int]) -> tuple[Box, ...]:
@@ -47,7 +47,7 @@ def _clip(box: Box, scale_x: float, scale_y: float, size: tuple[int, int]) -> Bo
     top, bottom = (min(max(v * scale_y, 0.0), float(size[1])) for v in (box.y, box.y + box.h))
     if right <= left or bottom <= top:
         raise RowError(
-            f"the box of object {box.object_id} ({box.name}), x {box.x:g} y {box.y:g} w {box.w:g} h {box.h:g}, "
-            f"covers nothing of the {size[0]} x {size[1]} px image"
+            f"the box of object {brief(box.object_id)} ({brief(box.name)}), "
+            f"x {box.x:g} y {box.y:g} w {box.w:g} h {box.h:g}, covers nothing of the {size[0]} x {size[1]} px image"
         )
     return replace(box, x=left, y=top, w=right - left, h=bottom - top)

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from pydantic import DirectoryPath, FilePath
 
-from vlmdx.datasets.records import Box, DatasetError, Item, Row, RowError, make_box
+from vlmdx.datasets.records import Box, DatasetError, Item, Row, RowError, brief, make_box
 from vlmdx.datasets.source import Folder, guarded
 
 
@@ -33,7 +33,7 @@ class Photo:
     def annotated_size(self) -> tuple[int, int]:
         """Width and height, or :class:`RowError`."""
         if not (type(self.width) is int and type(self.height) is int and self.width > 0 and self.height > 0):
-            raise RowError(f"image {self.file_name!r:.60} has no width and height in the instances file")
+            raise RowError(f"image {brief(self.file_name)} has no width and height in the instances file")
         return self.width, self.height
 
 
@@ -47,7 +47,7 @@ def instances(path: Path) -> tuple[dict[int, Photo], list[str]]:
         content = json.loads(path.read_text("utf-8-sig"))
         names = {entry["id"]: entry["name"] for entry in content["categories"]}
         if wrong := [name for name in names.values() if not (isinstance(name, str) and name.strip())]:
-            raise TypeError(f"category name {wrong[0]!r:.60} is no text")
+            raise TypeError(f"category name {brief(wrong[0])} is no text")
         photos = {e["id"]: Photo(e["file_name"], e.get("width"), e.get("height")) for e in content["images"]}
         for entry in content["annotations"]:
             photo, name = photos[entry["image_id"]], names[entry["category_id"]]
@@ -94,7 +94,7 @@ def _item(
         choices = [name for name in names if name not in photo.boxes and name not in photo.crowds and shown[name]]
         weights = np.array([shown[name] for name in choices], dtype=float)
     if not choices:
-        raise RowError(f"no category is {'annotated in' if present else 'absent from'} image {photo.file_name!r:.60}")
+        raise RowError(f"no category is {'annotated in' if present else 'absent from'} image {brief(photo.file_name)}")
     name = choices[int(rng.choice(len(choices), p=weights / weights.sum()))]
     image_id, path = files.file(photo.file_name)
     boxes = tuple(photo.boxes[name]) if present else ()

@@ -18,7 +18,7 @@ from tqdm import tqdm
 
 from vlmdx.datasets.account import Summary, kind
 from vlmdx.datasets.boxes import fit_boxes
-from vlmdx.datasets.records import DatasetError, Item, Rejected, Row, RowError, Undrawn
+from vlmdx.datasets.records import DatasetError, Item, Rejected, Row, RowError, Undrawn, brief
 from vlmdx.datasets.spill import Spill
 from vlmdx.images import ImageError, decode, decode_file, pixel_sha256, png_bytes
 from vlmdx.schema.tables import ITEMS, REJECTED
@@ -162,10 +162,12 @@ class _Build:
 
     def _row(self, item: Item) -> dict[str, Any]:
         if item.item_id in self._first:
-            raise RowError(f"id {item.item_id!r:.60} was used before, at {self._first[item.item_id]}; make ids unique")
+            raise RowError(
+                f"id {brief(item.item_id)} was used before, at row {brief(self._first[item.item_id])}; make ids unique"
+            )
         picture = self._pictures[item.image_id]
         if isinstance(picture, ImageError):
-            raise RowError(f"image {item.image_id}: {picture}")
+            raise RowError(f"image {brief(item.image_id)}: {picture}")
         objects = item.objects
         if objects is not None:
             objects = fit_boxes(objects, item.annotated_size, (picture.width, picture.height))

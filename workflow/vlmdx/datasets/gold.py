@@ -4,7 +4,7 @@ import re
 import unicodedata
 from typing import Any, Literal
 
-from vlmdx.datasets.records import RowError, normal
+from vlmdx.datasets.records import RowError, brief, normal
 
 Form = Literal["auto", "index", "index1", "letter", "text"]
 
@@ -25,7 +25,7 @@ def gold_index(value: Any, options: tuple[str, ...], form: Form) -> int:
         RowError: the value hits no option, or in ``auto`` more than one.
     """
     if isinstance(value, bool) or not isinstance(value, str | int):
-        raise RowError(f"gold answer {value!r:.60} is neither text nor a whole number")
+        raise RowError(f"gold answer {brief(value)} is neither text nor a whole number")
     readings = {"index": _index, "index1": lambda v, o: _index(v, o, first=1), "letter": _letter, "text": _text}
     tried = ("index", "letter", "text") if form == "auto" else (form,)
     hits = {name: hit for name in tried if (hit := readings[name](value, options)) is not None}
@@ -33,8 +33,8 @@ def gold_index(value: Any, options: tuple[str, ...], form: Form) -> int:
         return next(iter(hits.values()))
     if hits:
         said = " and ".join(f"option {hit} as {name}" for name, hit in hits.items())
-        raise RowError(f"gold answer {value!r:.60} is ambiguous, {said}; declare answer_form")
-    raise RowError(f"gold answer {value!r:.60} is none of the {len(options)} options (read as {', '.join(tried)})")
+        raise RowError(f"gold answer {brief(value)} is ambiguous, {said}; declare answer_form")
+    raise RowError(f"gold answer {brief(value)} is none of the {len(options)} options (read as {', '.join(tried)})")
 
 
 def _index(value: str | int, options: tuple[str, ...], first: int = 0) -> int | None:

@@ -9,7 +9,6 @@ distractor. Draw and gold position are seeded per question id.
 """
 
 import hashlib
-import json
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,7 +18,18 @@ import numpy as np
 from pydantic import DirectoryPath, FilePath, PositiveInt
 
 from vlmdx.datasets.gqa_program import alternatives, checked, family, operation, split_argument, terminal
-from vlmdx.datasets.records import Box, DatasetError, Item, Row, RowError, Undrawn, make_box, normal
+from vlmdx.datasets.records import (
+    Box,
+    DatasetError,
+    Item,
+    Row,
+    RowError,
+    Undrawn,
+    brief,
+    make_box,
+    normal,
+    program_json,
+)
 from vlmdx.datasets.source import Folder, guarded, json_entries, need, text_id
 
 DISTRACTORS = 3
@@ -101,16 +111,16 @@ class _Source:
         image_id, question = need(entry, "imageId", "question")
         image_id = text_id(image_id)
         if image_id not in self._image_names:
-            raise RowError(f"image {image_id!r:.60} is not in the images folder; add {image_id}{SUFFIXES[0]}")
+            raise RowError(f"image {brief(image_id)} is not in the images folder; add {brief(image_id + SUFFIXES[0])}")
         if image_id not in self._graphs:
-            raise RowError(f"no scene graph for image {image_id}; only the train and val graphs are public")
+            raise RowError(f"no scene graph for image {brief(image_id)}; only the train and val graphs are public")
         graph = self._graphs[image_id]
         objects = _objects(graph, image_id, _named_ids(entry, program))
         rng = np.random.default_rng(int(_digest(self._seed, key)[:16], 16))
         options = self._options(program, answer, kind, graph, rng)
         width, height = graph.get("width"), graph.get("height")
         if not (type(width) is int and type(height) is int and width > 0 and height > 0):
-            raise RowError(f"the scene graph of image {image_id} has no width and height")
+            raise RowError(f"the scene graph of image {brief(image_id)} has no width and height")
         return Item(
             source=self._name,
             position=key,
@@ -122,7 +132,7 @@ class _Source:
             answer=options.index(answer),
             category=kind[0],
             operation=operation(program),
-            program=json.dumps(program),
+            program=program_json(program),
             objects=objects,
             annotated_size=(width, height),
         )
@@ -149,7 +159,9 @@ class _Source:
                 if len(found) < DISTRACTORS and not any(_same(words[place], other) for other in (*taken, *found)):
                     found.append(words[place])
         if not found:
-            raise RowError(f"no other answer of the type {' / '.join(kind)} in {self._name} that could be an option")
+            raise RowError(
+                f"no other answer of the type {brief(' / '.join(kind))} in {self._name} that could be an option"
+            )
         return found
 
 
@@ -160,7 +172,7 @@ def _parsed(entry: Any) -> tuple[list[dict], str, AnswerType]:
     semantic, answer, types = need(entry, "semantic", "answer", "types")
     program = checked(semantic)
     if not isinstance(answer, str) or not answer.strip():
-        raise RowError(f"answer {answer!r:.60} is no text")
+        raise RowError(f"answer {brief(answer)} is no text")
     if not isinstance(types, dict) or not isinstance(types.get("semantic"), str):
         raise RowError("types.semantic is missing")
     last = terminal(program)
@@ -181,18 +193,20 @@ def _named_ids(entry: dict[str, Any], program: list[dict]) -> list[str]:
 def _objects(graph: dict[str, Any], image_id: str, ids: list[str]) -> tuple[Box, ...]:
     objects = graph.get("objects") if isinstance(graph, dict) else None
     if not isinstance(objects, dict):
-        raise RowError(f"the scene graph of image {image_id} has no objects")
+        raise RowError(f"the scene graph of image {brief(image_id)} has no objects")
     if ids and not objects:
-        raise RowError(f"the scene graph of image {image_id} is empty, the question is about object {ids[0]}")
+        raise RowError(
+            f"the scene graph of image {brief(image_id)} is empty, the question is about object {brief(ids[0])}"
+        )
     boxes = []
     for object_id in ids:
         if object_id not in objects:
-            raise RowError(f"object {object_id} is not in the scene graph of image {image_id}")
+            raise RowError(f"object {brief(object_id)} is not in the scene graph of image {brief(image_id)}")
         found = objects[object_id]
         if not isinstance(found, dict):
-            raise RowError(f"object {object_id} of image {image_id} is no JSON object")
+            raise RowError(f"object {brief(object_id)} of image {brief(image_id)} is no JSON object")
         if not isinstance(found.get("attributes") or [], list):
-            raise RowError(f"the attributes of object {object_id} of image {image_id} are no list")
+            raise RowError(f"the attributes of object {brief(object_id)} of image {brief(image_id)} are no list")
         boxes.append(make_box(object_id, found.get("name"), [found.get(k) for k in "xywh"]))
     return tuple(boxes)
 

@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from vlmdx.datasets.records import RowError
+from vlmdx.datasets.records import RowError, brief
 
 _IDS = re.compile(r"\s*\((-|[0-9]+(?:\s*,\s*[0-9]+)*)\)\s*$")
 _TERMINAL = ("verify", "query", "exist", "choose")
@@ -30,7 +30,7 @@ def checked(program: Any) -> list[Step]:
             and all(type(d) is int and 0 <= d < place for d in step["dependencies"])
         )
         if not good:
-            raise RowError(f"step {place} of semantic is not {{operation, dependencies, argument}}: {step!r:.120}")
+            raise RowError(f"step {place} of semantic is not {{operation, dependencies, argument}}: {brief(step)}")
     return program
 
 
@@ -93,7 +93,7 @@ def alternatives(program: Sequence[Step], answer: str) -> list[str]:
     if answer not in found:
         found = [name.removeprefix("to the ").removesuffix(" of") for name in found]
     if len(found) != 2 or found[0] == found[1] or answer not in found:
-        raise RowError(f"answer {answer!r:.60} is none of the two alternatives {found!r:.120}")
+        raise RowError(f"answer {brief(answer)} is none of the two alternatives {brief(found)}")
     return found
 
 

@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 from pydantic import DirectoryPath, FilePath
 
 from vlmdx.datasets.gold import Form, gold_index
-from vlmdx.datasets.records import DatasetError, Item, Row, RowError, check_options, check_text
+from vlmdx.datasets.records import DatasetError, Item, Row, RowError, brief, check_options, check_text
 from vlmdx.datasets.source import Folder, guarded, text_id
 
 BATCH = 32  # rows in memory at a time, images included
@@ -94,9 +94,9 @@ def _options(value: Any) -> tuple[str, ...]:
         try:
             value = json.loads(value)
         except (ValueError, RecursionError) as error:
-            raise RowError(f"options {value!r:.60} are no JSON list") from error
+            raise RowError(f"options {brief(value)} are no JSON list") from error
     if not isinstance(value, list):
-        raise RowError(f"options {value!r:.60} are no list")
+        raise RowError(f"options {brief(value)} are no list")
     options = tuple(option for option in value if option is not None)
     for option in options:
         check_text(option)

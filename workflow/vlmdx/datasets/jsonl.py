@@ -18,14 +18,13 @@ key             value
 Any other key sets the row aside: a misspelt ``answr`` must not pass as an item without gold.
 """
 
-import json
 from collections.abc import Iterator
 from typing import Any
 
 from pydantic import FilePath
 
 from vlmdx.datasets.gold import Form, gold_index
-from vlmdx.datasets.records import Box, Item, Row, RowError, check_options, check_text, make_box
+from vlmdx.datasets.records import Box, Item, Row, RowError, brief, check_options, check_text, make_box, program_json
 from vlmdx.datasets.source import Folder, guarded, json_lines, need, text_id
 
 KEYS = ("image", "question", "options", "answer", "id", "category", "operation", "program", "objects")
@@ -50,10 +49,10 @@ def _item(row: dict[str, Any] | RowError, number: int, source: str, files: Folde
     if isinstance(row, RowError):
         raise row
     if unknown := [key for key in row if key not in KEYS]:
-        raise RowError(f"unknown key {unknown[0]!r:.60}; known are {', '.join(KEYS)}")
+        raise RowError(f"unknown key {brief(unknown[0])}; known are {', '.join(KEYS)}")
     image, question, choices = need(row, "image", "question", "options")
     if not isinstance(choices, list):
-        raise RowError(f"options {choices!r:.60} are no list")
+        raise RowError(f"options {brief(choices)} are no list")
     options = tuple(choices)
     for option in options:
         check_text(option)
@@ -73,7 +72,7 @@ def _item(row: dict[str, Any] | RowError, number: int, source: str, files: Folde
         answer=None if answer is None else gold_index(answer, options, form),
         category=row.get("category"),
         operation=row.get("operation"),
-        program=None if program is None else json.dumps(program),
+        program=None if program is None else program_json(program),
         objects=_boxes(row.get("objects")),
     )
 
@@ -82,7 +81,7 @@ def _boxes(objects: Any) -> tuple[Box, ...] | None:
     if objects is None:
         return None
     if not isinstance(objects, list):
-        raise RowError(f"objects {objects!r:.60} are no list")
+        raise RowError(f"objects {brief(objects)} are no list")
     boxes = []
     for place, entry in enumerate(objects):
         if not isinstance(entry, dict) or {*entry, "object_id"} != {"object_id", "name", "x", "y", "w", "h"}:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pydantic import FilePath
 
 from vlmdx.datasets.gold import gold_index
-from vlmdx.datasets.records import Item, Row, RowError
+from vlmdx.datasets.records import Item, Row, RowError, brief
 from vlmdx.datasets.source import guarded, table_rows
 
 CIRCULAR = 1_000_000  # the copies of row N, with options moved on, are N + 1e6, N + 2e6, ...
@@ -43,7 +43,7 @@ def _item(row: Cells | RowError, number: int, source: str, photos: Cells) -> Ite
         raise row
     index = row["index"].strip()
     if not re.fullmatch(r"[0-9]{1,12}", index):
-        raise RowError(f"index {index!r:.60} is no number")
+        raise RowError(f"index {brief(index)} is no number")
     if int(index) >= CIRCULAR:
         raise RowError(f"circular copy of {int(index) % CIRCULAR}")
     cells = tuple(row.get(letter, "") for letter in string.ascii_uppercase)
@@ -53,7 +53,7 @@ def _item(row: Cells | RowError, number: int, source: str, photos: Cells) -> Ite
     if "answer" in row:
         column = gold_index(row["answer"], cells, "letter")  # the letter names a column, empty ones included
         if column not in shown:
-            raise RowError(f"gold answer {row['answer']!r:.60} is an empty option")
+            raise RowError(f"gold answer {brief(row['answer'])} is an empty option")
         answer = shown.index(column)
     image_id, image = _photo(row["image"].strip(), index, photos)
     hint = row.get("hint", "").strip()
@@ -74,8 +74,8 @@ def _photo(cell: str, index: str, photos: Cells) -> tuple[str, bytes]:
     """Id and content of a row's photo: its own, or that of the row it refers to."""
     owner = index if len(cell) > REFERENCE else cell
     if owner not in photos:
-        raise RowError(f"image refers to row {owner!r}, which holds no image; get the file again")
+        raise RowError(f"image refers to row {brief(owner)}, which holds no image; get the file again")
     try:
         return owner, base64.b64decode("".join(photos[owner].split()), validate=True)
     except (binascii.Error, ValueError) as error:
-        raise RowError(f"the image of row {owner!r} is no base64 ({error}); get the file again") from error
+        raise RowError(f"the image of row {brief(owner)} is no base64 ({error}); get the file again") from error

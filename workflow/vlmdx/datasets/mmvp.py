@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pydantic import DirectoryPath
 
 from vlmdx.datasets.gold import gold_index
-from vlmdx.datasets.records import DatasetError, Item, Row, RowError
+from vlmdx.datasets.records import DatasetError, Item, Row, RowError, brief
 from vlmdx.datasets.source import Folder, guarded, table_rows
 
 COLUMNS = ("Question", "Options", "Correct Answer")
@@ -36,7 +36,7 @@ def _item(row: dict[str, str] | RowError, number: int, files: Folder) -> Item:
         raise row
     index = next(iter(row.values())).strip()
     if not re.fullmatch(r"[0-9]{1,9}", index):
-        raise RowError(f"question number {index!r:.60} is no number")
+        raise RowError(f"question number {brief(index)} is no number")
     image_id, path = files.file(f"{index}.jpg")
     options = split_options(row["Options"])
     return Item(
@@ -56,5 +56,5 @@ def split_options(text: str) -> tuple[str, ...]:
     head, *parts = re.split(r"\(([a-z])\)", text)
     letters, options = parts[::2], tuple(p.strip() for p in parts[1::2])
     if head.strip() or letters != [chr(ord("a") + i) for i in range(len(letters))]:
-        raise RowError(f"options {text!r:.120} are not of the form '(a) ... (b) ...'")
+        raise RowError(f"options {brief(text)} are not of the form '(a) ... (b) ...'")
     return options

@@ -1,5 +1,7 @@
 """What an importer yields, one record per source row, and the two errors of this room."""
 
+import json
+import reprlib
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -79,7 +81,7 @@ class Item:
         if self.answer is not None and not 0 <= self.answer < len(self.options):
             raise RowError(f"gold index {self.answer} is none of the {len(self.options)} options")
         if self.operation is not None and self.operation not in OPERATIONS:
-            raise RowError(f"operation {self.operation!r} is none of {', '.join(OPERATIONS)}")
+            raise RowError(f"operation {brief(self.operation)} is none of {', '.join(OPERATIONS)}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,13 +103,25 @@ class Undrawn:
 
 Row = Item | Rejected | Undrawn
 
+_BRIEF = reprlib.Repr()
+_BRIEF.maxstring = _BRIEF.maxother = 100
+_BRIEF.maxlong = 40
+
+
+def brief(value: Any) -> str:
+    """``value`` for a reason: as Python writes it, shortened in its middle, quotes closed.
+
+    Everything in a reason that differs from row to row goes through this, so that ``account.kind`` can take it out.
+    """
+    return _BRIEF.repr(value)
+
 
 def make_box(object_id: str, name: Any, numbers: Sequence[Any]) -> Box:
     """A box of ``x, y, w, h``; :class:`RowError` unless they are finite numbers and id and name are text."""
     check_text(object_id)
     check_text(name)
     if any(isinstance(v, bool) or not isinstance(v, int | float) or not abs(v) < 1e9 for v in numbers):
-        raise RowError(f"the box of object {object_id!r:.60} is not four numbers of pixels: {numbers!r:.120}")
+        raise RowError(f"the box of object {brief(object_id)} is not four numbers of pixels: {brief(numbers)}")
     x, y, w, h = (float(v) for v in numbers)
     return Box(object_id, name, x, y, w, h)
 
@@ -120,14 +134,22 @@ def normal(text: str) -> str:
     return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold()).strip()
 
 
+def program_json(program: list[Any]) -> str:
+    """A functional program as JSON; :class:`RowError` if it holds what JSON cannot say (NaN), or is too deep."""
+    try:
+        return json.dumps(program, allow_nan=False)
+    except (ValueError, RecursionError) as error:
+        raise RowError("the program holds NaN or an infinity, or is nested too deeply") from error
+
+
 def check_text(text: Any) -> None:
     """Raise :class:`RowError` unless ``text`` is a string that UTF-8 can hold."""
     if not isinstance(text, str):
-        raise RowError(f"{text!r:.60} is no text")
+        raise RowError(f"{brief(text)} is no text")
     try:
         text.encode()
     except UnicodeEncodeError as error:
-        raise RowError(f"{text!r:.60} is not valid Unicode; save the source as UTF-8") from error
+        raise RowError(f"{brief(text)} is not valid Unicode; save the source as UTF-8") from error
 
 
 def check_options(options: tuple[str, ...]) -> None:
@@ -140,5 +162,5 @@ def check_options(options: tuple[str, ...]) -> None:
         if not key:
             raise RowError(f"option {index} is empty")
         if key in seen:
-            raise RowError(f"options {seen[key]} and {index} are the same: {option!r:.60}")
+            raise RowError(f"options {seen[key]} and {index} are the same: {brief(option)}")
         seen[key] = index

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from vlmdx.datasets.records import DatasetError, Item, Rejected, RowError
+from vlmdx.datasets.records import DatasetError, Item, Rejected, RowError, brief
 
 
 def guarded(make: Callable[..., Item], *given: Any, source: str, position: str, item_id: str | None) -> Item | Rejected:
@@ -29,7 +29,7 @@ def need(row: dict[str, Any], *keys: str) -> list[Any]:
 def text_id(value: Any) -> str:
     """An id as text; whole numbers are written out, anything else is a :class:`RowError`."""
     if isinstance(value, bool) or not isinstance(value, str | int):
-        raise RowError(f"id {value!r:.60} is neither text nor a whole number")
+        raise RowError(f"id {brief(value)} is neither text nor a whole number")
     return str(value)
 
 
@@ -47,20 +47,20 @@ class Folder:
             RowError: no relative path, no file there, or a path that leaves the folder (``..``, symbolic link).
         """
         if not isinstance(name, str) or not name or "\0" in name:
-            raise RowError(f"image {name!r:.60} is no file name")
+            raise RowError(f"image {brief(name)} is no file name")
         clean = PurePosixPath(name)
         if clean.is_absolute() or ".." in clean.parts:
-            raise RowError(f"image {name!r:.200} leaves the data set's folder; use a path inside {self._root.name}/")
+            raise RowError(f"image {brief(name)} leaves the data set's folder; use a path inside {self._root.name}/")
         key = str(clean)
         if key not in self._known:
             try:
                 path = (self._root / key).resolve(strict=True)
             except (OSError, RuntimeError) as error:  # absent, too long, a loop of links
-                raise RowError(f"image {name!r:.200} does not exist in {self._root.name}/; add it") from error
+                raise RowError(f"image {brief(name)} does not exist in {self._root.name}/; add it") from error
             except ValueError as error:  # characters the file system cannot hold
-                raise RowError(f"image {name!r:.200} is no file name") from error
+                raise RowError(f"image {brief(name)} is no file name") from error
             if not path.is_relative_to(self._root):
-                raise RowError(f"image {name!r:.200} is a link out of {self._root.name}/; copy the file into it")
+                raise RowError(f"image {brief(name)} is a link out of {self._root.name}/; copy the file into it")
             self._known[key] = path
         return key, self._known[key]
 
@@ -143,7 +143,7 @@ def table_rows(path: Path, delimiter: str, columns: tuple[str, ...]) -> Iterator
             missing = [name for name in columns if name not in header]
             if missing or len(set(header)) < len(header):
                 raise DatasetError(
-                    f"{path}: header {header!r:.200} lacks {missing} or repeats a name; expected {columns}"
+                    f"{path}: header {brief(header)} lacks {missing} or repeats a name; expected {columns}"
                 )
             number = 0
             while True:
@@ -169,5 +169,5 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     row = dict(pairs)
     if len(row) < len(pairs):
         names = [key for key, _ in pairs]
-        raise RowError(f"key {next(k for k in names if names.count(k) > 1)!r:.60} stands twice in one object")
+        raise RowError(f"key {brief(next(k for k in names if names.count(k) > 1))} stands twice in one object")
     return row

@@ -13,7 +13,7 @@ from typing import Any
 from pydantic import DirectoryPath, FilePath
 
 from vlmdx.datasets.coco import Photo, instances
-from vlmdx.datasets.records import Box, DatasetError, Item, Row, RowError, check_text
+from vlmdx.datasets.records import Box, DatasetError, Item, Row, RowError, brief, check_text
 from vlmdx.datasets.source import Folder, guarded, json_lines, need
 
 LABELS = {"1": 0, "true": 0, "0": 1, "false": 1}  # label as text, lower case -> index into (yes, no)
@@ -54,7 +54,7 @@ def relation_categories(path: Path) -> dict[str, str]:
     for line in path.read_text("utf-8-sig").splitlines():
         category, colon, relations = line.partition(":")
         if line.strip() and not colon:
-            raise DatasetError(f"{path}: {line!r:.60} is not of the form 'Category: relation, relation'")
+            raise DatasetError(f"{path}: {brief(line)} is not of the form 'Category: relation, relation'")
         for relation in filter(None, (r.strip() for r in relations.split(","))):
             table.setdefault(relation, category.strip())
     return table
@@ -64,7 +64,9 @@ def parse_caption(caption: str, relation: str) -> tuple[str, str]:
     """Subject and object of ``"The cat is under the car."``; :class:`RowError` if the relation does not divide it."""
     found = re.fullmatch(rf"The (.+?) (?:is |are )?{re.escape(relation)} (?:the )?(.+?)\.?", caption.strip())
     if not found:
-        raise RowError(f"caption {caption!r:.120} is not 'The ... {relation} the ...'")
+        raise RowError(
+            f"caption {brief(caption)} does not read 'The … [is] {{relation}} [the] …' with {brief(relation)}"
+        )
     return found.group(1), found.group(2)
 
 
@@ -82,9 +84,9 @@ def _item(
     check_text(caption)
     check_text(relation)
     if (key := str(label).lower()) not in LABELS:
-        raise RowError(f"label {label!r:.60} is neither 0, 1, true nor false")
+        raise RowError(f"label {brief(label)} is neither 0, 1, true nor false")
     if table is not None and relation not in table:
-        raise RowError(f"relation {relation!r:.60} has no category in the categories file")
+        raise RowError(f"relation {brief(relation)} has no category in the categories file")
     subject, thing = parse_caption(caption, relation)
     image_id, path = files.file(image)
     program = objects = size = None
@@ -121,11 +123,11 @@ def _photo(photos: dict[int, Photo], image: str) -> Photo:
     """COCO names a photo by its id: 000000000650.jpg, COCO_train2014_000000000650.jpg."""
     digits = re.search(r"([0-9]{1,15})\.[a-z]+$", image.lower())
     if not digits or int(digits.group(1)) not in photos:
-        raise RowError(f"image {image!r:.60} is not in the instances file")
+        raise RowError(f"image {brief(image)} is not in the instances file")
     return photos[int(digits.group(1))]
 
 
 def _boxes(photo: Photo, name: str, image: str) -> list[Box]:
     if name not in photo.boxes:
-        raise RowError(f"no {name!r:.60} is annotated in image {image}")
+        raise RowError(f"no {brief(name)} is annotated in image {brief(image)}")
     return photo.boxes[name]

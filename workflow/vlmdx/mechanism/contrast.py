@@ -1,4 +1,4 @@
-"""Do effects differ between correctly and incorrectly answered items? Cohen's d, three tests, two controls.
+"""Do effects differ between correctly and incorrectly answered items? Cohen's d, three tests, three controls.
 
 GSS of arXiv 2607.16094 is d (pooled SD) of the per-item peak of mean ablation; the same for all four effects. The
 paper's test is unnamed, so Welch's t, Mann-Whitney and a permutation test are all given.
@@ -111,7 +111,10 @@ def pathways(
 ) -> pd.DataFrame:
     """One row per operation and intervention: peaks of both groups, d, tests with false-discovery control, controls.
 
-    Benjamini-Hochberg runs over all operations and interventions of the model, for each test by itself.
+    Benjamini-Hochberg runs over all operations and interventions of the model, for each test by itself. The controls:
+    ``peak_random`` and ``d_random`` are those of as many random image tokens outside the object, ``identity`` is the
+    largest absolute effect of an edit that changes nothing (rounding, nats), ``shuffled_low`` and ``shuffled_high``
+    hold d under shuffled correctness. NULL where a control was not run or does not apply.
 
     Args:
         effects: rows of the effects contract, one model.
@@ -137,7 +140,7 @@ def pathways(
                     "peak_correct": _mean(group.loc[group["correct"], "peak"]),
                     "peak_incorrect": _mean(group.loc[~group["correct"], "peak"]),
                     "peak_layer": float(group["peak_layer"].median()),
-                    "peak_random": _random(random, operation, intervention, position),
+                    **_controls(random, items, operation, intervention, position),
                     **contrast(
                         group["peak"].tolist(),
                         group["correct"].tolist(),
@@ -159,11 +162,21 @@ def pathways(
     return table
 
 
-def _random(random: pd.DataFrame, operation: Any, intervention: str, position: str) -> float | None:
-    if random.empty:
-        return None
-    same = (random["operation"] == operation) & (random["intervention"] == intervention)
-    return _mean(random.loc[same & (random["position"] == position), "peak"])
+def _controls(
+    random: pd.DataFrame, items: pd.DataFrame, operation: Any, intervention: str, position: str
+) -> dict[str, float | None]:
+    """Control columns of one row; ``items`` are the operation's peaks, those of the identity among them."""
+    found: dict[str, float | None] = {"peak_random": None, "d_random": None, "identity": None}
+    if not random.empty:
+        same = (random["operation"] == operation) & (random["intervention"] == intervention)
+        group = random[same & (random["position"] == position)]
+        found["peak_random"] = _mean(group["peak"])
+        halves = [group.loc[group["correct"] == right, "peak"].to_numpy(float) for right in (True, False)]
+        found["d_random"] = null_if_nan(float(cohen_d(*halves)))
+    nothing = items[(items["intervention"] == "identity") & (items["position"] == position)]
+    if len(nothing):
+        found["identity"] = float(nothing["peak"].abs().max())
+    return found
 
 
 def _mean(values: pd.Series) -> float | None:

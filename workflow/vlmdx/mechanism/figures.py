@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 from matplotlib.patches import Rectangle
 from PIL import Image
 
@@ -88,30 +89,40 @@ def draw_forest(pathways: pd.DataFrame, alpha: float, test: str) -> Figure:
     operations = sorted(pathways["operation"].unique(), reverse=True)
     figure = Figure(figsize=(WIDTH * 0.75, 0.62 * len(operations) + 0.9), layout="constrained")
     axis = figure.subplots()
-    for place, kind in enumerate(KINDS):
-        for height, operation in enumerate(operations):
-            rows = pathways[
-                (pathways["operation"] == operation)
-                & (pathways["intervention"] == kind[0])
-                & (pathways["position"] == kind[1])
-            ]
-            if rows.empty or pd.isna(rows["d"].iloc[0]):
-                continue
-            row = rows.iloc[0]
-            y = height + 0.3 - 0.2 * place
-            axis.plot([row["shuffled_low"], row["shuffled_high"]], [y, y], color="#d9d9d9", linewidth=5, zorder=1)
-            axis.plot([row["d_low"], row["d_high"]], [y, y], color=COLOURS[kind], linewidth=1.2, zorder=2)
-            filled = row[f"q_{test}"] <= alpha
-            face = COLOURS[kind] if filled else "white"
-            axis.plot(row["d"], y, "o", color=COLOURS[kind], markerfacecolor=face, markersize=4, zorder=3)
-    axis.axvline(0, color=RANDOM, linewidth=0.8)
+    forest_rows(axis, pathways, "operation", operations, alpha, test)
     reach = pathways["d"].abs().max()
+    reach = 1.0 if pd.isna(reach) else reach
     axis.set_xlim(-1.6 * reach - 0.3, 1.6 * reach + 0.3)  # intervals of tiny groups may reach far beyond
-    axis.set_yticks(range(len(operations)), operations)
     axis.set_xlabel(f"Cohen's d of the peak effect, right minus wrong (filled: q <= {alpha:g}; grey: shuffled)")
-    handles = [axis.plot([], [], "o", color=COLOURS[kind], label=NAMES[kind])[0] for kind in KINDS]
+    handles = [Line2D([], [], marker="o", color=COLOURS[kind], label=NAMES[kind]) for kind in KINDS]
     figure.legend(handles=handles, loc="outside upper center", ncols=4)
     return figure
+
+
+def forest_rows(axis: Axes, table: pd.DataFrame, by: str, names: Sequence[str], alpha: float, test: str) -> None:
+    """Marks and intervals of d, a row per name from the bottom up and the interventions in it from the top down.
+
+    Args:
+        axis: to draw in.
+        table: contrasts.
+        by: column that holds the names.
+        names: rows; one without a d stays empty.
+        alpha: marks are filled where the q-value is at most this.
+        test: whose q-value decides.
+    """
+    for place, kind in enumerate(KINDS):
+        same = table[(table["intervention"] == kind[0]) & (table["position"] == kind[1])].set_index(by)
+        for height, name in enumerate(names):
+            if name not in same.index or pd.isna(same.loc[name, "d"]):
+                continue
+            row, y = same.loc[name], height + 0.3 - 0.2 * place
+            axis.plot([row["shuffled_low"], row["shuffled_high"]], [y, y], color="#d9d9d9", linewidth=5, zorder=1)
+            axis.plot([row["d_low"], row["d_high"]], [y, y], color=COLOURS[kind], linewidth=1.2, zorder=2)
+            face = COLOURS[kind] if row[f"q_{test}"] <= alpha else "white"
+            axis.plot(row["d"], y, "o", color=COLOURS[kind], markerfacecolor=face, markersize=4, zorder=3)
+    axis.axvline(0, color=RANDOM, linewidth=0.8)
+    axis.set_yticks(range(len(names)), names)
+    axis.set_ylim(-0.6, len(names) - 0.4)
 
 
 def draw_overlays(shown: Sequence[Mapping[str, Any]]) -> Figure:

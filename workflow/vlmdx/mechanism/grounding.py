@@ -10,8 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from vlmdx.datasets.gqa_program import Step, family, split_argument, terminal
-from vlmdx.models.adapter import Adapter
-from vlmdx.models.geometry import Grid, Rule
+from vlmdx.models.geometry import Rule, View, clip
 
 
 class SetAside(ValueError):
@@ -61,23 +60,25 @@ def item_branches(item: Mapping[str, Any]) -> list[tuple[str, ...]]:
 
 
 def tokens_of(
-    adapter: Adapter, item: Mapping[str, Any], ids: Sequence[str], image_size: tuple[int, int], grid: Grid, rule: Rule
+    item: Mapping[str, Any], ids: Sequence[str], image_size: tuple[int, int], views: Sequence[View], rule: Rule
 ) -> list[int]:
-    """Image tokens (raster order, from 0) under the boxes of objects ``ids``, ascending.
+    """Image tokens under the boxes of objects ``ids``, ascending, as numbers among the prompt's image tokens.
+
+    Where a family shows the image more than once (tiles and an overview), tokens of every view that shows a box belong
+    to it (ours): an object that is cut out of one view could still be read from the other.
 
     Args:
-        adapter: knows where the model looks: resize, crop, tiles.
         item: row of the item table; boxes in pixels of the stored image.
         ids: objects of one branch.
         image_size: width and height of the stored image.
-        grid: rows and columns of image tokens.
+        views: what the image tokens show, see :meth:`vlmdx.models.adapter.Adapter.image_views`.
         rule: which cells belong to a box.
 
     Raises:
         SetAside: no token; never "all tokens" instead.
     """
-    boxes = [tuple(o[k] for k in "xywh") for o in item["objects"] if o["object_id"] in ids]
-    found = {token for box in boxes for token in adapter.box_tokens(box, image_size, grid, rule)}
+    boxes = [clip(tuple(o[k] for k in "xywh"), image_size) for o in item["objects"] if o["object_id"] in ids]
+    found = {token for box in boxes if box for view in views for token in view.tokens_in(box, rule)}
     if not found:
         raise SetAside(f"no image token under the box of {', '.join(ids)}: too small, or where the model does not look")
     return sorted(found)

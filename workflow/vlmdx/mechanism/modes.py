@@ -1,6 +1,6 @@
 """Failure modes from the signature of an operation's effects (arXiv 2607.16094, Table 3; thresholds ours)."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any
@@ -12,6 +12,14 @@ from vlmdx.mechanism.sample import ATTENTION_KNOCKOUT, MEAN_ABLATION, MLP_ANSWER
 
 PRIOR, REASONING, GROUNDING, ATTRIBUTE = "language prior", "reasoning", "grounding", "attribute extraction"
 UNASSIGNED = "unassigned"
+SHORT: dict[str, Kind] = {
+    "ablation": MEAN_ABLATION,
+    "attention": ATTENTION_KNOCKOUT,
+    "mlp_answer": MLP_ANSWER,
+    "mlp_object": MLP_OBJECT,
+}
+TABLE_3 = ("ablation", "attention", "mlp_answer")  # columns of the paper's table, in its order
+STARS = ((0.001, "***"), (0.01, "**"), (0.05, "*"))
 
 
 @dataclass(frozen=True)
@@ -82,39 +90,62 @@ def assign(rows: Mapping[Kind, Row], at: Thresholds) -> tuple[str, str]:
 def failure_modes(model: str, pathways: pd.DataFrame, accuracy: Mapping[str, float], at: Thresholds) -> pd.DataFrame:
     """Rows in the layout of the paper's Table 3: d of ablation, attention and MLP at the answer, accuracy, mode.
 
-    Beside the verdict: its signature, GS of both groups, q-values, and how it fares under other thresholds
-    (``stability``: share of the settings of :func:`neighbours` with the same verdict; ``alternatives``: the others').
+    Beside each d its stars (q-value of the chosen test up to .05, .01, .001; the paper's own stars fit no test that
+    we know). Beside the verdict: its signature, GS of both groups, q-values; the controls (GS and d of random image
+    tokens outside the object, the identity's largest effect, d of ablation under shuffled correctness); and how the
+    verdict fares under other thresholds (``stability``: share of the settings of :func:`neighbours` with the same
+    verdict; ``alternatives``: the others').
     """
     rows = []
-    for operation, group in pathways.groupby("operation", sort=True):
-        by_kind = {(row["intervention"], row["position"]): row for row in group.to_dict("records")}
+    for operation, by_kind in _by_operation(pathways):
         mode, signature = assign(by_kind, at)
         verdicts = [assign(by_kind, other)[0] for other in neighbours(at)]
         ablation = by_kind[MEAN_ABLATION]
+        q = {name: by_kind[kind][f"q_{at.test}"] for name, kind in SHORT.items()}
+        d, stars = {name: by_kind[kind]["d"] for name, kind in SHORT.items()}, _stars(q)
         rows.append(
             {
                 "model": model,
                 "operation": operation,
                 "n": ablation["n_correct"] + ablation["n_incorrect"],
-                "d_ablation": ablation["d"],
-                "d_attention": by_kind[ATTENTION_KNOCKOUT]["d"],
-                "d_mlp_answer": by_kind[MLP_ANSWER]["d"],
-                "accuracy": 100 * accuracy[str(operation)],
+                **{f"{what}_{n}": of[n] for n in TABLE_3 for what, of in (("d", d), ("stars", stars))},
+                "accuracy": 100 * accuracy[operation],
                 "mode": mode,
                 "signature": signature,
-                "d_mlp_object": by_kind[MLP_OBJECT]["d"],
+                "d_mlp_object": d["mlp_object"],
+                "stars_mlp_object": stars["mlp_object"],
                 "gs_correct": ablation["peak_correct"],
                 "gs_incorrect": ablation["peak_incorrect"],
+                **{f"q_{name}": value for name, value in q.items()},
                 "gs_random": ablation["peak_random"],
-                "q_ablation": ablation[f"q_{at.test}"],
-                "q_attention": by_kind[ATTENTION_KNOCKOUT][f"q_{at.test}"],
-                "q_mlp_answer": by_kind[MLP_ANSWER][f"q_{at.test}"],
-                "q_mlp_object": by_kind[MLP_OBJECT][f"q_{at.test}"],
+                "d_random": ablation["d_random"],
+                "identity": pd.Series([row["identity"] for row in by_kind.values()], dtype=float).max(),
+                "shuffled_low": ablation["shuffled_low"],
+                "shuffled_high": ablation["shuffled_high"],
                 "stability": sum(v == mode for v in verdicts) / len(verdicts),
                 "alternatives": "; ".join(sorted({v for v in verdicts if v != mode})),
             }
         )
     return pd.DataFrame(rows)
+
+
+def sensitivity(model: str, pathways: pd.DataFrame, at: Thresholds) -> pd.DataFrame:
+    """Verdict of each operation under each setting of :func:`neighbours`: model, operation, low, high, alpha, test,
+    mode, and whether the setting is the configured one.
+    """
+    rows = []
+    for operation, by_kind in _by_operation(pathways):
+        for other in neighbours(at):
+            named = {"low": other.low, "high": other.high, "alpha": other.alpha, "test": other.test}
+            verdict = {"mode": assign(by_kind, other)[0], "configured": other == at}
+            rows.append({"model": model, "operation": operation, **named, **verdict})
+    return pd.DataFrame(rows)
+
+
+def _by_operation(pathways: pd.DataFrame) -> Iterator[tuple[str, dict[Kind, Row]]]:
+    for operation, group in pathways.groupby("operation", sort=True):
+        rows = group.to_dict("records")
+        yield str(operation), {(row["intervention"], row["position"]): row for row in rows}
 
 
 def neighbours(at: Thresholds) -> list[Thresholds]:
@@ -131,6 +162,14 @@ def _sign(row: Row, at: Thresholds) -> int:
     if q is None or d is None or pd.isna(q) or pd.isna(d) or q > at.alpha:
         return 0
     return 1 if d > 0 else -1
+
+
+def _stars(q: Mapping[str, float | None]) -> dict[str, str]:
+    """Stars of each q-value; none where it is missing."""
+    return {
+        name: next((s for level, s in STARS if value is not None and not pd.isna(value) and value <= level), "")
+        for name, value in q.items()
+    }
 
 
 def _level(strength: float | None, at: Thresholds) -> str:

@@ -11,14 +11,7 @@ from vlmdx.mechanism.grounding import item_branches
 from vlmdx.mechanism.prepare import prepare
 from vlmdx.mechanism.sample import MEAN_ABLATION
 from vlmdx.models.adapter import Adapter
-from vlmdx.models.geometry import Box, Grid, Rule
-
-
-def cell_box(adapter: Adapter, cell: int, image_size: tuple[int, int], grid: Grid) -> Box:
-    """Image pixels (x, y, w, h) of one token's cell: the adapter's own box-to-grid map, inverted."""
-    x, y, w, h = adapter.box_in_grid((0, 0, 1, 1), image_size, grid)  # a resize and a shift: affine in each axis
-    row, column = divmod(cell, grid[1])
-    return (column - x) / w, (row - y) / h, 1 / w, 1 / h
+from vlmdx.models.geometry import Box, Rule
 
 
 def overlay(
@@ -42,21 +35,29 @@ def overlay(
         template, rule, seed: as in the effects job.
     """
     image = Image.open(io.BytesIO(data)).convert("RGB")
-    ready = prepare(adapter, item, image, template, rule, seed)
-    start = ready.samples[0].vision[0]
-    grid = adapter.image_grids(adapter.process(adapter.render("?"), image))[0]
-    cells = sorted({token - start for sample in ready.samples for token in sample.tokens})
-    names = {i for ids in item_branches(item) for i in ids}
+    boxes, cells = marks(adapter, item, image, template, rule, seed)
     own = effects[effects["item_id"] == item["item_id"]]
     verdict = "right" if own["correct"].iloc[0] else "wrong"
     return {
         "image": image,
-        "boxes": [tuple(o[k] for k in "xywh") for o in item["objects"] if o["object_id"] in names],
-        "cells": [cell_box(adapter, cell, image.size, grid) for cell in cells],
+        "boxes": boxes,
+        "cells": cells,
         "title": f"{item['operation']} ({mode}): {item['question']}\n"
         f"gold: {item['options'][item['answer']]}, answered {verdict}",
         "effects": own,
     }
+
+
+def marks(
+    adapter: Adapter, item: Mapping[str, Any], image: Image.Image, template: str, rule: Rule, seed: int
+) -> tuple[list[Box], list[Box]]:
+    """Boxes of the item's grounding objects and cells of its tokens, (x, y, w, h) in pixels of ``image``."""
+    ready = prepare(adapter, item, image, template, rule, seed)
+    positions, views = adapter.image_views(ready.samples[0].ids, image)
+    covered = {token for sample in ready.samples for token in sample.tokens}
+    names = {i for ids in item_branches(item) for i in ids}
+    boxes = [(o["x"], o["y"], o["w"], o["h"]) for o in item["objects"] if o["object_id"] in names]
+    return boxes, [view.cell_box(token) for view in views for token in view.tokens if positions[token] in covered]
 
 
 def strongest(effects: pd.DataFrame, operations: Sequence[str], per_operation: int) -> list[str]:

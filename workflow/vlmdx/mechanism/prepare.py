@@ -1,6 +1,7 @@
 """Items into samples for one model: prompt, gold letter, grounding set, and the random tokens of the control."""
 
 import hashlib
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -38,6 +39,12 @@ class Prepared:
         return len(self.samples[0].ids)
 
 
+def content(item: Mapping[str, Any], image: bytes) -> str:
+    """Hash of all of an item that its effects depend on."""
+    fields = [item[k] for k in ("image_id", "question", "options", "answer", "operation", "program", "objects")]
+    return hashlib.sha256(json.dumps(fields).encode() + hashlib.sha256(image).digest()).hexdigest()[:16]
+
+
 def prepare(
     adapter: Adapter, item: Mapping[str, Any], image: Image.Image, template: str, rule: Rule, seed: int
 ) -> Prepared:
@@ -52,8 +59,9 @@ def prepare(
         seed: of the control's tokens, drawn per item and branch.
 
     Raises:
-        SetAside: no gold answer, no grounding object, no token under its box, or a family without a token grid.
+        SetAside: no gold answer, no grounding object, or no token under its box.
         PromptError: this item cannot be shown to this model.
+        NotImplementedError: it is not known what the image tokens of this family show.
     """
     if item["answer"] is None:
         raise SetAside("the item has no gold answer")
@@ -61,17 +69,14 @@ def prepare(
     question = ask(adapter, item, "letter", template)
     if question.reason:
         raise SetAside(question.reason)
-    if not adapter.has_grid:
-        raise SetAside("this family cuts images into tiles; it has no single grid of image tokens to put boxes on")
     ids = adapter.encode(question.prompt, image)
-    start, count = adapter.image_span(ids)
-    grid = adapter.image_grids(adapter.process(question.prompt, image))[0]
+    positions, views = adapter.image_views(ids, image)
     letters = tuple(target[0] for target in question.targets)
-    vision = tuple(range(start, start + count))
+    vision = tuple(positions[token] for view in views for token in view.tokens)
     samples, random = [], []
     for branch, names in enumerate(sets):
-        cells = tokens_of(adapter, item, names, image.size, grid, rule)
-        sample = Sample(ids, image, letters[item["answer"]], letters, vision, tuple(start + c for c in cells))
+        tokens = tuple(positions[token] for token in tokens_of(item, names, image.size, views, rule))
+        sample = Sample(ids, image, letters[item["answer"]], letters, vision, tokens)
         samples.append(sample)
         random.append(elsewhere(sample, f"{seed}\0{item['item_id']}\0{branch}"))
     return Prepared(item["item_id"], item["operation"], question.options, item["answer"], tuple(samples), tuple(random))

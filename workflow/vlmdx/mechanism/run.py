@@ -1,9 +1,7 @@
 """The effects of one model on one operation's items, batch by batch, so that a killed job loses at most one batch."""
 
-import hashlib
 import io
 import itertools
-import json
 import math
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
@@ -18,7 +16,7 @@ from tqdm import tqdm
 from vlmdx.mechanism import bridge, reference
 from vlmdx.mechanism import engine as fast
 from vlmdx.mechanism.grounding import SetAside
-from vlmdx.mechanism.prepare import Prepared, prepare
+from vlmdx.mechanism.prepare import Prepared, content, prepare
 from vlmdx.mechanism.proof import prove_knockout
 from vlmdx.mechanism.sample import IDENTITY_ANSWER, IDENTITY_OBJECT, KINDS, MLP_ANSWER, Sample, Spec, all_layers
 from vlmdx.mechanism.tables import PARTS
@@ -64,39 +62,36 @@ def run(
         controls: also random tokens outside the object, and the identity intervention.
         seed: of the random tokens.
     """
-    content = {item["item_id"]: _content(item, images[item["image_id"]]) for item in items}
+    contents = {item["item_id"]: content(item, images[item["image_id"]]) for item in items}
     tables = [read_table(path, PARTS) for path in sorted(parts.glob("[!.]*.parquet"))]
     done = {
         pair for table in tables for pair in zip(*(table[c].to_pylist() for c in ("item_id", "content")), strict=True)
     }
-    todo = [item for item in items if (item["item_id"], content[item["item_id"]]) not in done]
+    todo = {item["item_id"] for item in items if (item["item_id"], contents[item["item_id"]]) not in done}
     proved = False
     with tqdm(total=len(items), initial=len(items) - len(todo), desc="effects", unit="item") as bar:
-        for chunk in (todo[first : first + CHUNK] for first in range(0, len(todo), CHUNK)):
+        for chunk in (items[first : first + CHUNK] for first in range(0, len(items), CHUNK)):
+            if not any(item["item_id"] in todo for item in chunk):
+                continue
             ready, aside = _prepared(adapter, chunk, images, template, rule, seed)
-            if ready and not proved:
+            aside = [row for row in aside if row["item_id"] in todo]
+            # Batches are cut from finished items too: a job that was killed goes on with the batches of one that was
+            # not, and so with the same numbers to the last bit.
+            batches = [[item for item in b if item.item_id in todo] for b in _batches(ready, batch_tokens)]
+            if not proved and any(batches):
                 prove_knockout(adapter, ready[0].samples[0])
                 proved = True
-            work = (
-                _effects(adapter, batch, engine, batch_tokens, window, controls)
-                for batch in _batches(ready, batch_tokens)
-            )
+            work = (_effects(adapter, batch, engine, batch_tokens, window, controls) for batch in batches if batch)
             for rows in itertools.chain([aside] if aside else [], work):
-                table = pa.Table.from_pylist([{**r, "content": content[r["item_id"]]} for r in rows], PARTS.schema)
+                table = pa.Table.from_pylist([{**r, "content": contents[r["item_id"]]} for r in rows], PARTS.schema)
                 write_table(parts / f"{uuid.uuid4().hex}.parquet", table, PARTS)
                 tables.append(table)
                 bar.update(len({row["item_id"] for row in rows}))
     table = pa.concat_tables(tables)
     wanted = [
-        content.get(i) == c for i, c in zip(table["item_id"].to_pylist(), table["content"].to_pylist(), strict=True)
+        contents.get(i) == c for i, c in zip(table["item_id"].to_pylist(), table["content"].to_pylist(), strict=True)
     ]
     return table.filter(pa.array(wanted))
-
-
-def _content(item: Mapping[str, Any], image: bytes) -> str:
-    """Hash of all of an item that its effects depend on."""
-    fields = [item[k] for k in ("image_id", "question", "options", "answer", "operation", "program", "objects")]
-    return hashlib.sha256(json.dumps(fields).encode() + hashlib.sha256(image).digest()).hexdigest()[:16]
 
 
 def _prepared(

@@ -1,8 +1,10 @@
-"""Tables that only this room reads: finished parts of an effects job, from which a killed job goes on."""
+"""Tables that only this room writes: finished parts of an effects job, from which a killed job goes on, the effects on
+VSR's statements, and the word pairs and probes of the probing.
+"""
 
 import pyarrow as pa
 
-from vlmdx.schema.tables import Table
+from vlmdx.schema.tables import EFFECTS, Table
 
 PARTS = Table(
     "effects part",
@@ -22,4 +24,60 @@ PARTS = Table(
         ]
     ),
     ("item_id", "role", "branch", "intervention", "position", "layer"),
+)
+ASKED = Table(
+    "asked",
+    pa.schema(
+        [
+            pa.field("item_id", pa.string(), nullable=False),
+            pa.field("correct", pa.bool_()),  # without intervention; null where the question could not be asked
+            pa.field("reason", pa.string()),  # why it could not
+        ]
+    ),
+    ("item_id",),
+)
+VSR_EFFECTS = Table(
+    "vsr effects",
+    pa.schema(
+        [
+            pa.field("category", pa.string(), nullable=False),  # of the relation
+            pa.field("grounding", pa.string(), nullable=False),  # subject, object or both
+            *EFFECTS.schema,
+        ]
+    ),
+    ("grounding", *EFFECTS.key),
+)
+PAIRS = Table(
+    "word pairs",
+    pa.schema(
+        [
+            pa.field("item_id", pa.string(), nullable=False),
+            pa.field("image_id", pa.string(), nullable=False),
+            pa.field("operation", pa.string(), nullable=False),
+            pa.field("slot", pa.string(), nullable=False),  # name, relation, or the filter's operation
+            pa.field("word", pa.string(), nullable=False),
+            pa.field("other", pa.string(), nullable=False),  # what stands in its place
+            pa.field("clean", pa.string(), nullable=False),
+            pa.field("sensitive", pa.string(), nullable=False),
+            pa.field("insensitive", pa.string(), nullable=False),
+            pa.field("reworded_is_clean", pa.bool_(), nullable=False),  # label of the insensitive pair, by lot
+        ]
+    ),
+    ("item_id",),
+)
+PROBES = Table(
+    "probes",
+    pa.schema(
+        [
+            pa.field("item_id", pa.string(), nullable=False),
+            pa.field("image_id", pa.string(), nullable=False),
+            pa.field("operation", pa.string(), nullable=False),
+            pa.field("layer", pa.int32(), nullable=False),
+            # Share of the two questions of a pair that a probe that never saw their image told right: 0, 0.5 or 1.
+            pa.field("sensitive", pa.float32(), nullable=False),
+            pa.field("insensitive", pa.float32(), nullable=False),
+            pa.field("reworded", pa.float32(), nullable=False),
+        ]
+    ),
+    ("item_id", "layer"),
 )

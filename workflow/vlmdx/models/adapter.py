@@ -15,7 +15,7 @@ import torch
 from PIL import Image
 from torch import Tensor
 
-from vlmdx.models.geometry import Box, Grid, Rule, cells_in_box
+from vlmdx.models.geometry import Grid, View
 from vlmdx.models.prompts import letters, user_turn
 from vlmdx.models.tokens import PromptError, check_bos, continuation_ids, single_ids
 
@@ -54,6 +54,7 @@ class Adapter:
     padding_side: Literal["left", "right"] = "right"
     has_grid: ClassVar[bool] = True  # the image tokens are one span in raster order over one grid
     _encoded: dict[tuple[str, tuple[int, int]], Tensor] = field(default_factory=dict, repr=False)
+    _views: dict[tuple[int, int], tuple[View, ...]] = field(default_factory=dict, repr=False)
 
     @staticmethod
     def limit_pixels(image_processor: Any, max_pixels: int) -> None:
@@ -202,23 +203,33 @@ class Adapter:
         """Pixels of the one image in ``inputs`` as the vision tower sees them, all tiles together."""
         return inputs["pixel_values"].numel() // 3
 
-    def box_in_grid(self, box: Box, image_size: tuple[int, int], grid: Grid) -> Box:
-        """``box`` (x, y, w, h in pixels of an image of ``image_size`` = width, height), in units of grid cells.
+    def image_views(self, ids: Tensor, image: Image.Image) -> tuple[list[int], tuple[View, ...]]:
+        """Where the image tokens stand in ``ids`` (int64 [length]), and what each of them shows of ``image``.
 
-        The default is right where the whole image is resized onto the whole grid, each side by its own factor.
+        The views are derived from what the processor makes of an image of this size, and hold for all of them.
+
+        Returns:
+            Absolute positions of the image tokens, ascending; and the views, whose tokens are numbers into them.
+
+        Raises:
+            PromptError: the views and the prompt disagree on the number of image tokens.
         """
-        x, y, w, h = box
-        (width, height), (rows, columns) = image_size, grid
-        return x * columns / width, y * rows / height, w * columns / width, h * rows / height
+        positions = (ids == self.image_token_id).nonzero().flatten().tolist()
+        if image.size not in self._views:
+            self._views[image.size] = tuple(self.views(image))
+        views = self._views[image.size]
+        if sum(view.size for view in views) != len(positions):
+            grids = " + ".join(f"{view.grid[0]} x {view.grid[1]}" for view in views)
+            raise PromptError(f"the prompt has {len(positions)} image tokens, the image gives views of {grids} cells")
+        return positions, views
 
-    def box_tokens(self, box: Box, image_size: tuple[int, int], grid: Grid, rule: Rule = "any") -> list[int]:
-        """Image tokens (raster order, from 0) that ``box`` covers; none if it lies where the model does not look."""
-        x, y, w, h = box
-        width, height = image_size
-        left, top, right, bottom = max(x, 0), max(y, 0), min(x + w, width), min(y + h, height)
-        if right <= left or bottom <= top:
-            return []
-        return cells_in_box(self.box_in_grid((left, top, right - left, bottom - top), image_size, grid), grid, rule)
+    def views(self, image: Image.Image) -> Sequence[View]:
+        """Views of an image, in the order of their tokens.
+
+        The default is right where the whole image is resized onto one grid, each side by its own factor.
+        """
+        (grid,) = self.image_grids(self.pixels([image]))
+        return [View(0, grid, (0, 0, *image.size))]
 
     @property
     def decoder_layers(self) -> torch.nn.ModuleList:

@@ -60,14 +60,15 @@ def letter_probabilities(adapter: Adapter, prompt: str, logits: Tensor) -> Tenso
 def check_span(adapter: Adapter) -> str:
     """The image tokens are one span, as long as the produced grid, for every shape of image.
 
-    Families that cut an image into tiles have no such grid; the model itself compares their tokens and features.
+    Families that cut an image into tiles have several grids, which take up all of their image tokens; the generic
+    adapter has none, and the model itself compares tokens and features.
     """
     prompt, seen = adapter.render("Answer"), []
     for size in (*SIZES, UPRIGHT):
         inputs = adapter.process(prompt, image(size))
         ids = inputs["input_ids"][0]
         if not adapter.has_grid:
-            seen.append(f"{adapter.image_tokens(ids[None])[0]} in tiles")
+            seen.append(_tiled(adapter, ids, image(size)))
             continue
         rows, columns = adapter.image_grids(inputs)[0]
         start, length = adapter.image_span(ids)
@@ -81,6 +82,17 @@ def check_span(adapter: Adapter) -> str:
         seen.append(f"{rows} x {columns}")
     shown = zip((*SIZES, UPRIGHT), seen, strict=True)
     return "; ".join(f"{width} x {height} px: {found}" for (width, height), found in shown)
+
+
+def _tiled(adapter: Adapter, ids: Tensor, shown: Image.Image) -> str:
+    """The views of a family without a single grid, or the number of image tokens where they are not known."""
+    try:
+        _, views = adapter.image_views(ids, shown)
+    except NotImplementedError:
+        return f"{adapter.image_tokens(ids[None])[0]} image tokens, views not known"
+    except PromptError as error:
+        raise CheckFailed(f"{shown.size}: {error}") from error
+    return " + ".join(f"{view.grid[0]} x {view.grid[1]}" for view in views)
 
 
 def check_letters(adapter: Adapter) -> str:

@@ -13,6 +13,7 @@ from PIL import Image
 from torch import Tensor
 
 from vlmdx.models import adapter, contract
+from vlmdx.models.geometry import View
 
 
 class Adapter(adapter.Adapter):
@@ -46,6 +47,9 @@ class Adapter(adapter.Adapter):
     def produced_pixels(self, inputs: dict[str, Tensor]) -> int:
         # Images or patches in any layout: everything but the colour channels.
         return inputs["pixel_values"].numel() // 3
+
+    def views(self, image: Image.Image) -> Sequence[View]:
+        raise NotImplementedError(f"{self.source}: the generic adapter does not know what an image token shows")
 
     def pixels(self, images: Sequence[Image.Image]) -> dict[str, Tensor]:
         (image,) = images

@@ -39,9 +39,9 @@ def compute_facts(settings: Mapping[str, Any]) -> dict[str, Any]:
 
 def model_facts(settings: Mapping[str, Any]) -> dict[str, Any]:
     """``model``: source, revision and the hash of its processor files; NULL for a job without a model."""
-    if "readout" not in settings and "image_encoder" not in settings:
+    source = settings.get("source") or settings.get("image_encoder")
+    if source is None:
         return {"model": None}
-    source = settings.get("source") or settings["image_encoder"]
     revision = settings.get("revision") or settings.get("image_revision")
     return {"model": {"source": source, "revision": revision, "processor": processor_sha256(source, revision)}}
 

@@ -14,26 +14,32 @@ from pathlib import Path
 from typing import Any
 
 from vlmdx.provenance.facts import compute_facts, model_facts
+from vlmdx.provenance.parts import read_parts
 
+# Told of every job; those that its own digest names come on top.
 LIBRARIES = ("numpy", "pyarrow", "duckdb", "pillow", "torch", "torchvision", "transformers", "tokenizers", "snakemake")
 
 
 def footer(snakemake: Any, **extra: Any) -> dict[str, Any]:
     """Provenance of a job's outputs, JSON-able, for :func:`vlmdx.schema.write_table`.
 
+    ``code`` is the hash of the script and of all package code that it reaches, a part of the digest.
+
     Args:
         snakemake: the object Snakemake gives a script.
         extra: what only the job knows; overrides what is found out here.
     """
     settings = snakemake.params.get("settings")
+    parts = read_parts(snakemake.params.digest) or {}
     return {
         "rule": snakemake.rule,
         "wildcards": dict(snakemake.wildcards.items()),
         "digest": snakemake.params.digest,
+        "code": parts.get("code"),
         "settings": settings,
         "inputs": {str(path): file_sha256(Path(path)) for path in snakemake.input if Path(path).is_file()},
         "git": git_state(),
-        "versions": {name: metadata.version(name) for name in LIBRARIES},
+        "versions": {name: metadata.version(name) for name in sorted({*LIBRARIES, *parts.get("libraries", ())})},
         "python": sys.version.split()[0],
         "host_class": f"{platform.system()}-{platform.machine()}",
         **compute_facts(settings or {}),

@@ -1,8 +1,7 @@
 """A job's record: one small JSON file per job, with the hash and size of everything it wrote.
 
 A footer fits only into Parquet and safetensors and cannot hold the file's own hash. So every job, whatever it writes,
-leaves `results/provenance/{rule}/{wildcards}.json` when its outputs stand. The parts of its digest are kept once per
-digest in `results/provenance/digests/`, written by the main process, which computed them anyhow.
+leaves `results/provenance/{rule}/{wildcards}.json` when its outputs stand.
 """
 
 import hashlib
@@ -14,11 +13,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from vlmdx.provenance.digest import digest_of
 from vlmdx.provenance.footer import file_sha256, footer
+from vlmdx.provenance.parts import FOLDER
 from vlmdx.schema.io import atomic
 
-FOLDER = Path("results/provenance")
 SEAL = "seal"
 SLURM = {"job": "SLURM_JOB_ID", "node": "SLURMD_NODENAME", "gpus": "CUDA_VISIBLE_DEVICES"}
 
@@ -54,7 +52,7 @@ def write_record(snakemake: Any, began: datetime, seconds: float) -> None:
         "threads": snakemake.threads,
     }
     with atomic(record_path(snakemake.rule, record["wildcards"])) as temporary:
-        temporary.write_text(json.dumps({**record, SEAL: _seal(record)}, indent=1, sort_keys=True), encoding="utf-8")
+        temporary.write_text(_text(record), encoding="utf-8")
 
 
 def forget_record(snakemake: Any) -> None:
@@ -69,11 +67,12 @@ def read_record(path: Path) -> dict[str, Any]:
         DamagedRecord: not JSON, or changed after it was written.
     """
     try:
-        record = json.loads(path.read_bytes())
-        seal = record.pop(SEAL)
+        found = path.read_bytes()
+        record = json.loads(found)
+        del record[SEAL]
     except (ValueError, KeyError, AttributeError, TypeError) as error:
         raise DamagedRecord(f"{path}: not a record ({error}); run the job again") from error
-    if seal != _seal(record):
+    if found != _text(record).encode():  # seal and white space
         raise DamagedRecord(f"{path}: changed after it was written; run the job again")
     return record
 
@@ -86,29 +85,13 @@ def record_files(folder: Path = FOLDER) -> list[Path]:
     )
 
 
-def keep_parts(parts: Mapping[str, Mapping[str, Any]], folder: Path = FOLDER) -> None:
-    """Write the parts of digests, each under its digest; what is there already is left."""
-    for digest, content in parts.items():
-        path = folder / "digests" / f"{digest}.json"
-        if not path.is_file():
-            with atomic(path) as temporary:
-                temporary.write_text(json.dumps(content, sort_keys=True, default=str), encoding="utf-8")
-
-
-def read_parts(digest: str, folder: Path = FOLDER) -> dict[str, Any] | None:
-    """The parts behind a digest; NULL if they were not kept or are not what the digest was taken over."""
-    try:
-        parts = json.loads((folder / "digests" / f"{digest}.json").read_bytes())
-    except (OSError, ValueError):
-        return None
-    return parts if isinstance(parts, dict) and digest_of(parts) == digest else None
-
-
 def _files(outputs: Any) -> Iterator[Path]:
     """The outputs; of a folder, its files."""
     for output in map(Path, outputs):
         yield from sorted(path for path in output.rglob("*") if path.is_file()) if output.is_dir() else [output]
 
 
-def _seal(record: Mapping[str, Any]) -> str:
-    return hashlib.sha256(json.dumps(record, sort_keys=True).encode()).hexdigest()
+def _text(record: Mapping[str, Any]) -> str:
+    """The record as it stands in its file, under the hash of its content."""
+    seal = hashlib.sha256(json.dumps(record, sort_keys=True).encode()).hexdigest()
+    return json.dumps({**record, SEAL: seal}, indent=1, sort_keys=True)

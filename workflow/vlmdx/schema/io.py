@@ -58,16 +58,29 @@ def write_table(
         provenance: JSON-able record of what made the rows; read back with :func:`read_provenance`.
 
     Raises:
-        ContractError: unknown or missing column, wrong type, NULL where none may be, NaN, or a repeated key.
+        ContractError: unknown or missing column, wrong type, NULL where none may be, NaN (in ``provenance`` too), or
+            a repeated key.
     """
     table = check(_as_table(rows, contract, path), contract, path)
-    metadata = {**(table.schema.metadata or {}), FOOTER_KEY: json.dumps(provenance or {}, sort_keys=True).encode()}
+    metadata = {**(table.schema.metadata or {}), FOOTER_KEY: footer_json(provenance)}
     # Arrow cannot read a struct column whose row group holds more than 2 GB of image bytes.
     groups = {"row_group_size": IMAGES_PER_GROUP} if IMAGE in contract.schema.types else {}
     with atomic(path) as temporary:
         pq.write_table(
             table.replace_schema_metadata(metadata), temporary, compression="zstd", write_page_checksum=True, **groups
         )
+
+
+def footer_json(provenance: Mapping[str, Any] | None) -> bytes:
+    """The footer's record as JSON.
+
+    Raises:
+        ContractError: it holds NaN, an infinity, or what JSON cannot hold.
+    """
+    try:
+        return json.dumps(provenance or {}, sort_keys=True, allow_nan=False).encode()
+    except (TypeError, ValueError) as error:
+        raise ContractError(f"the record for the footer is no JSON ({error}); missing values are null") from error
 
 
 def read_table(

@@ -12,7 +12,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from vlmdx.datasets.records import RowError
+from vlmdx.datasets.records import RowError, brief
 from vlmdx.schema import ContractError
 from vlmdx.schema.tables import ITEMS, REJECTED
 
@@ -62,11 +62,11 @@ def movable(options: list[str]) -> list[int]:
     fixed = []
     for place, text in enumerate(texts):
         if _BY_LETTER.fullmatch(text):
-            raise RowError(f"option {options[place]!r:.60} names other options by letter; they cannot change places")
+            raise RowError(f"option {brief(options[place])} names other options by letter; they cannot change places")
         if _ABOUT_OTHERS.fullmatch(text) or text.startswith("以上"):  # Chinese: "of the above", all or none
             fixed.append(place)
     if fixed and fixed != list(range(fixed[0], len(options))):
-        raise RowError(f"option {options[fixed[0]]!r:.60} speaks about the others and does not stand last")
+        raise RowError(f"option {brief(options[fixed[0]])} speaks about the others and does not stand last")
     free = [place for place in range(len(options)) if place not in fixed]
     if len(free) < 2:
         raise RowError(f"{len(free)} options can change places, a rotation needs two")

@@ -17,6 +17,7 @@ import pyarrow.dataset as ds
 from pyarrow.fs import LocalFileSystem
 from tqdm import tqdm
 
+from vlmdx.datasets.account import kind
 from vlmdx.models.adapter import Adapter
 from vlmdx.schema import ContractError, read_table, write_table
 from vlmdx.schema.tables import CORRUPTED, ITEMS, SCORES, SELECTION
@@ -143,7 +144,7 @@ def account(table: pa.Table, output: Path) -> str:
     Raises:
         ValueError: nothing was scored; an empty model must not pass for a finished one.
     """
-    reasons = Counter(table["reason"].to_pylist())
+    reasons = Counter(reason and kind(reason) for reason in table["reason"].to_pylist())
     scored = reasons.pop(None, 0)
     aside = "".join(f"; {count} x {reason}" for reason, count in sorted(reasons.items()))
     line = f"{output.name}: {table.num_rows} option rows = {scored} scored + {table.num_rows - scored} set aside{aside}"

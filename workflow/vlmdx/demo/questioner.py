@@ -1,0 +1,108 @@
+"""Train the demo questioner: a demo model's eyes, taught to ask by imitation (`vlmdx.demo.wordings`).
+
+It starts from the weights of `qwen-demo`, which knows what the image shows, and learns on training scenes to write a
+question that it has not asked yet. Reinforcement, which comes later, only moves what it has learned here.
+"""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import torch
+from torch.nn import functional as F
+from transformers import AutoModelForImageTextToText, AutoProcessor
+
+from vlmdx.demo.checkpoint import save_model
+from vlmdx.demo.draw import draw
+from vlmdx.demo.pack import Packer, Segment
+from vlmdx.demo.scene import TRAIN_FIRST, generator, sample_scene
+from vlmdx.demo.wordings import Wordings
+from vlmdx.discovery.prompts import questioner_prompt
+
+FIRST = TRAIN_FIRST + 500_000  # scenes that no demo model was trained on
+TURNS = 5  # questions about one image, each written in view of the earlier ones
+STEPS, IMAGES, RATE, WARMUP = 700, 16, 1e-3, 50
+
+
+def train_questioner(
+    start: str | Path,
+    folder: str | Path,
+    template: str,
+    *,
+    seed: int,
+    steps: int = STEPS,
+    every: int = 50,
+    save_every: int = 100,
+    say: Callable[[str], None] = print,
+) -> list[dict]:
+    """Train into ``folder``, resuming from ``{folder}.state.pt``; returns the curve of losses.
+
+    Args:
+        start: folder of `qwen-demo`.
+        folder: where the model and its processor are saved.
+        template: the questioner's prompt file.
+        seed: of the scenes and questions; they are a function of the seed and the step.
+        steps: optimizer steps.
+        every: steps between two rows of the curve.
+        save_every: steps between two states.
+        say: called with one line per row.
+    """
+    torch.set_num_threads(1)
+    folder = Path(folder)
+    state_file = folder.with_name(f"{folder.name}.state.pt")
+    processor = AutoProcessor.from_pretrained(start)
+    model = AutoModelForImageTextToText.from_pretrained(start, dtype=torch.float32)
+    # A question is text for people: no blank in front of its question mark.
+    processor.tokenizer.clean_up_tokenization_spaces = True
+    model.generation_config.max_new_tokens = 24
+    packer = Packer(model, processor)
+    optimizer = torch.optim.AdamW(model.parameters(), lr=RATE, betas=(0.9, 0.98), weight_decay=0.01)
+    done, curve, losses = 0, [], []
+    if state_file.exists():
+        state = torch.load(state_file, weights_only=True)
+        model.load_state_dict(state["model"]), optimizer.load_state_dict(state["optimizer"])
+        done, curve = state["done"], state["curve"]
+    model.train()
+    for step in range(done, steps):
+        warm = min(1.0, (step + 1) / WARMUP)
+        for group in optimizer.param_groups:
+            group["lr"] = RATE * warm * 0.5 * (1 + np.cos(np.pi * step / steps))
+        loss = _loss(packer, template, seed, FIRST + step * IMAGES)
+        optimizer.zero_grad(set_to_none=True)
+        loss.backward()
+        torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        optimizer.step()
+        losses.append(loss.item())
+        if (step + 1) % every == 0 or step + 1 == steps:
+            curve.append({"step": step + 1, "loss": round(float(np.mean(losses)), 4)})
+            say(f"step {step + 1} of {steps}: loss {curve[-1]['loss']} nats a token")
+            losses = []
+        if (step + 1) % save_every == 0 or step + 1 == steps:
+            new = state_file.with_name(f".{state_file.name}.{os.getpid()}")
+            parts = {"model": model.state_dict(), "optimizer": optimizer.state_dict(), "done": step + 1, "curve": curve}
+            torch.save(parts, new)
+            new.replace(state_file)
+    save_model(model.eval(), processor, folder)
+    return curve
+
+
+def _loss(packer: Packer, template: str, seed: int, first: int) -> torch.Tensor:
+    """Mean cross-entropy, nats a token, of the questions about ``IMAGES`` scenes from ``first`` on."""
+    images, packs = [], []
+    for index in range(first, first + IMAGES):
+        scene = sample_scene(seed, index)
+        asked = [text for _, text in Wordings(scene).draw(generator(seed, index, 4), TURNS)]
+        images.append(draw(seed, scene))
+        packs.append([_segment(packer, template, asked[:turn], asked[turn]) for turn in range(len(asked))])
+    hidden = packer.hidden(packer.image_tokens(images), packs)
+    logits, wanted, weights, _ = packer.gather(hidden, packs, deep=False)
+    return (F.cross_entropy(logits, wanted, reduction="none") * weights).sum() / weights.sum()
+
+
+def _segment(packer: Packer, template: str, earlier: list[str], text: str) -> Segment:
+    """The prompt after the image, then the question, of which every token and the end are to be predicted."""
+    prompt = packer.question(questioner_prompt(template, earlier))
+    said = [*packer.words(text), packer.processor.tokenizer.eos_token_id]
+    start = len(prompt) - 1
+    return Segment([*prompt, *said[:-1]], [(start + at, token, 1.0, "ask") for at, token in enumerate(said)])

@@ -1,0 +1,232 @@
+"""Sampling that depends on nothing but weights, prompt, image and seed.
+
+Every question has a seed of its own, so that it comes out the same whatever else is in its batch, and a stored
+``sample_seed`` is enough to draw it again. One uniform number per token is turned into a token by inverting the
+distribution function; the model's own `generate` does the rest (prefill, cache, positions, stopping).
+"""
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import torch
+from PIL import Image
+from torch import Tensor
+from transformers import GenerationConfig, LogitsProcessor, LogitsProcessorList
+
+from vlmdx.discovery.prompts import clean_question
+from vlmdx.models.adapter import Adapter, Row
+from vlmdx.models.tokens import PromptError
+
+
+@dataclass(frozen=True)
+class Sampled:
+    """One question as drawn.
+
+    Attributes:
+        text: without special tokens, cleaned (`prompts.clean_question`).
+        logprob: sum over its tokens, the end token included, of the log-probability under the distribution that was
+            sampled from (at the sampling temperature, without the banned tokens), nats; None where another sampler drew it and does not say.
+        tokens: how many, the end token included.
+        finished: it ended by an end token; False if it was cut off at the limit.
+        ids: its token ids.
+    """
+
+    text: str
+    logprob: float | None
+    tokens: int
+    finished: bool
+    ids: tuple[int, ...] = ()
+
+
+def seed_of(*parts: str | int) -> int:
+    """A 63-bit seed that is a function of ``parts`` alone."""
+    digest = hashlib.sha256("\x1f".join(map(str, parts)).encode()).digest()
+    return int.from_bytes(digest[:8], "big") >> 1
+
+
+def question_seed(seed: int, step: int, image_id: str, turn: int, sample: int) -> int:
+    """Seed of one question of a run; step 0 is the held-out phase."""
+    return seed_of(seed, step, image_id, turn, sample)
+
+
+def end_ids(adapter: Adapter) -> list[int]:
+    """All ids that end a question: those of the generation config, the tokenizer's, the chat template's end of turn.
+
+    Knowing only one of several makes ended questions count as cut off (huggingface/trl#7039).
+    """
+    tokenizer = adapter.processor.tokenizer
+    declared = adapter.model.generation_config.eos_token_id
+    ids = {tokenizer.eos_token_id, *(declared if isinstance(declared, list) else [declared])} - {None}
+    rest = adapter.render_answer("?", "ANSWER").rpartition("ANSWER")[2]
+    first = tokenizer(rest, add_special_tokens=False)["input_ids"][:1]
+    return sorted(ids | (set(first) & _special(tokenizer)))
+
+
+def banned_ids(adapter: Adapter) -> list[int]:
+    """Ids that no question may hold: image placeholders and every other special token that is not an end token.
+
+    An image token in the completion has no image behind it, and the next forward pass dies of it (huggingface/trl#3847).
+    """
+    config = adapter.model.config
+    names = ("image_token_id", "video_token_id", "vision_start_token_id", "vision_end_token_id")
+    vision = {getattr(config, name, None) for name in names} - {None}
+    return sorted((vision | _special(adapter.processor.tokenizer)) - set(end_ids(adapter)))
+
+
+def _special(tokenizer: Any) -> set[int]:
+    marked = {number for number, token in tokenizer.added_tokens_decoder.items() if token.special}
+    return marked | set(tokenizer.all_special_ids)
+
+
+def ask(
+    adapter: Adapter,
+    prompts: Sequence[str],
+    images: Sequence[Image.Image],
+    seeds: Sequence[int],
+    temperature: float,
+    max_tokens: int,
+    batch_size: int = 32,
+) -> list[Sampled]:
+    """Draw one completion per (prompt, image, seed).
+
+    Args:
+        adapter: the policy.
+        prompts: texts of the user turn, n; never cut.
+        images: RGB, one per prompt; rows that share the same object share one pass of the vision tower.
+        seeds: 63-bit, one per prompt.
+        temperature: > 0.
+        max_tokens: most tokens of a completion, the end token included.
+        batch_size: rows per forward pass; of no influence on the result.
+
+    Returns:
+        n completions in order.
+
+    Raises:
+        PromptError: a prompt with its completion would be longer than the model's context, or has no image tokens.
+        ValueError: the model's logits are not numbers.
+    """
+    found: list[Sampled] = []
+    for start in range(0, len(prompts), batch_size):
+        part = slice(start, start + batch_size)
+        found += draw(adapter, adapter.model, prompts[part], images[part], seeds[part], temperature, max_tokens)
+    return found
+
+
+def encode(
+    adapter: Adapter, prompts: Sequence[str], images: Sequence[Image.Image], max_tokens: int
+) -> dict[str, Tensor]:
+    """The processor's inputs for user turns ``prompts``, padded on the left, on CPU.
+
+    Raises:
+        PromptError: as :func:`ask`.
+    """
+    rendered = [adapter.render(prompt) for prompt in prompts]
+    bos = adapter.processor.tokenizer.bos_token
+    inputs = adapter.processor(
+        text=rendered,
+        images=[[image] for image in images],
+        add_special_tokens=not (bos and rendered[0].startswith(bos)),  # never a second BOS
+        padding=True,
+        padding_side="left",
+        return_tensors="pt",
+    )
+    check_length(adapter, inputs["input_ids"].shape[1] + max_tokens)
+    if not all(adapter.image_tokens(inputs["input_ids"])):
+        raise PromptError(f"{adapter.source}: the processor put no image tokens into a questioner's prompt")
+    return dict(inputs)
+
+
+def check_length(adapter: Adapter, tokens: int) -> None:
+    """Refuse a prompt that leaves no room for its completion; nothing is ever cut.
+
+    Raises:
+        PromptError: ``tokens`` of prompt and completion together are more than the model's context.
+    """
+    context = getattr(adapter.model.config.get_text_config(), "max_position_embeddings", None)
+    if context is not None and tokens > context:
+        raise PromptError(
+            f"prompt and completion of up to {tokens} tokens are longer than the context of {context} of "
+            f"{adapter.source}; lower its `max_pixels` or the number of questions per image"
+        )
+
+
+@torch.no_grad()
+def draw(
+    adapter: Adapter,
+    model: Any,
+    prompts: Sequence[str],
+    images: Sequence[Image.Image],
+    seeds: Sequence[int],
+    temperature: float,
+    max_tokens: int,
+) -> list[Sampled]:
+    """One batch of :func:`ask`, drawn from ``model``: the adapter's own, or a wrapper of it."""
+    distinct = {id(image): image for image in images}
+    which = [list(distinct).index(id(image)) for image in images]
+    rows = [
+        Row(adapter.encode(adapter.render(prompt), image), number)
+        for prompt, image, number in zip(prompts, images, which, strict=True)
+    ]
+    check_length(adapter, max(len(row.ids) for row in rows) + max_tokens)
+    text = replace(adapter, padding_side="left").text_inputs(rows)
+    text.pop("position_ids", None)  # `generate` makes its own from the mask
+    ends = end_ids(adapter)
+    tokenizer = adapter.processor.tokenizer
+    choose = Choice(seeds, temperature, max_tokens, banned_ids(adapter))
+    # What is not set here is taken from the model's own generation config, and some penalise repetitions, of which the
+    # policy gradient would know nothing.
+    config = GenerationConfig(
+        max_new_tokens=max_tokens,
+        min_length=0,
+        do_sample=False,  # `Choice` leaves one token per row
+        num_beams=1,
+        repetition_penalty=1.0,
+        no_repeat_ngram_size=0,
+        eos_token_id=ends,
+        pad_token_id=tokenizer.pad_token_id if tokenizer.pad_token_id is not None else ends[0],
+        use_cache=True,
+    )
+    made = model.generate(
+        **text,
+        **adapter.vision_inputs(list(distinct.values()), which),
+        generation_config=config,
+        logits_processor=LogitsProcessorList([choose]),
+    )
+    completions = made[:, text["input_ids"].shape[1] :].tolist()
+    logprobs = torch.stack(choose.logprobs, dim=1).tolist()
+    found = []
+    for row, values in zip(completions, logprobs, strict=True):
+        stop = next((place for place, token in enumerate(row) if token in ends), None)
+        ids = row if stop is None else row[: stop + 1]
+        text = clean_question(tokenizer.decode(ids, skip_special_tokens=True))
+        found.append(Sampled(text, sum(values[: len(ids)]), len(ids), stop is not None, tuple(ids)))
+    return found
+
+
+class Choice(LogitsProcessor):
+    """Leaves one token per row, drawn by the row's own stream of uniform numbers; always the last processor to run."""
+
+    def __init__(self, seeds: Sequence[int], temperature: float, max_tokens: int, banned: Sequence[int]):
+        streams = [torch.Generator().manual_seed(seed) for seed in seeds]
+        # On the CPU, so that a seed means the same numbers on every device.
+        self.uniform = torch.stack([torch.rand(max_tokens, generator=s, dtype=torch.float64) for s in streams])
+        self.temperature, self.banned = temperature, list(banned)
+        self.logprobs: list[Tensor] = []
+
+    def __call__(self, input_ids: Tensor, scores: Tensor) -> Tensor:  # type: ignore[override]
+        """``scores`` float [rows, vocabulary] -> 0 at the chosen token, -inf elsewhere."""
+        scores = scores.float() / self.temperature
+        scores[:, self.banned] = -torch.inf
+        if not torch.isfinite(scores.amax(-1)).all():
+            raise ValueError("the questioner's logits are not numbers; lower the learning rate or use float32")
+        # Metal has no float64; everywhere else the tail of a large vocabulary is summed in it.
+        exact = torch.float32 if scores.device.type == "mps" else torch.float64
+        logprobs = scores.to(exact).log_softmax(-1)
+        below = logprobs.exp().cumsum(-1)
+        drawn = self.uniform[:, len(self.logprobs), None].to(below) * below[:, -1:]
+        # A token of probability 0 spans no interval, so it is never the first one whose sum exceeds the number.
+        chosen = (below <= drawn).sum(-1, keepdim=True).clamp(max=scores.shape[1] - 1)
+        self.logprobs.append(logprobs.gather(-1, chosen)[:, 0].float())
+        return torch.full_like(scores, -torch.inf).scatter_(-1, chosen, 0.0)
