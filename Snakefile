@@ -13,6 +13,7 @@ include: "rules/scoring.smk"
 include: "rules/selection.smk"
 include: "rules/reliability.smk"
 include: "rules/mechanism.smk"
+include: "rules/discovery.smk"
 include: "rules/report.smk"
 include: "rules/provenance.smk"
 

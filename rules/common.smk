@@ -11,7 +11,7 @@ from snakemake.exceptions import WorkflowError
 from vlmdx.config import ConfigError, load, paths
 from vlmdx.config.files import read_config
 from vlmdx.config.jobs import DEMO_MODELS, faults
-from vlmdx.config.mechanism_jobs import MechanismJobs
+from vlmdx.config.discovery_jobs import DiscoveryJobs
 from vlmdx.config.resolved import write_resolved
 from vlmdx.provenance import share_package_path
 from vlmdx.provenance.guard import refuse_beside_orphans
@@ -36,7 +36,7 @@ if not workflow.overwrite_configfiles:
 
 try:
     CONFIG = load(config)
-    JOBS = MechanismJobs(CONFIG, ROOT)
+    JOBS = DiscoveryJobs(CONFIG, ROOT)
     if found := faults(CONFIG, JOBS.here):
         raise ConfigError("\n".join(found))
 except ConfigError as error:
@@ -52,6 +52,9 @@ wildcard_constraints:
     itemset="pool|bench|circular",
     family="|".join([CLEAN, *FAMILIES]),
     operation="|".join(CONFIG.mechanism.operations),
+    run="|".join(CONFIG.discovery.runs) or "no-run",
+    method="|".join(CONFIG.discovery.methods),
+    seed="[0-9]+",
 
 
 def dataset_inputs(wildcards):

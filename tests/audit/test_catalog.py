@@ -1,5 +1,6 @@
 """One catalogue: declared types, unique keys, nothing but the run's own files."""
 
+import contextlib
 import re
 
 import duckdb
@@ -7,6 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from vlmdx.audit.catalog import VIEWS, catalog, check_schema, connect, keys, repeated_keys
+from vlmdx.audit.csv_views import csv_view, is_table, view_name
 from vlmdx.config import paths
 from vlmdx.schema import ContractError, write_table
 from vlmdx.schema.tables import SCORES, SELECTION
@@ -18,15 +20,10 @@ QUERIES = re.findall(r"```sql\n(.*?)```", (ROOT / "docs/queries.md").read_text()
 
 
 @pytest.fixture(scope="module")
-def asked(finished):
-    """A connection to the finished run's catalogue, written by the command."""
-    done = vlmdx(finished, "query", "SELECT count(*) FROM scores")
-    assert done.returncode == 0, done.stdout
-    # What `duckdb -init results/catalog.sql` does, in the folder of the run.
-    import contextlib
-
-    with contextlib.chdir(finished):
-        yield connect((finished / "results/catalog.sql").read_text())
+def asked(whole):
+    """A connection to the whole run's catalogue, in its folder: what `duckdb -init results/catalog.sql` does."""
+    with contextlib.chdir(whole):
+        yield connect((whole / "results/catalog.sql").read_text())
 
 
 def test_there_are_ten_worked_queries():
@@ -47,8 +44,8 @@ def test_every_column_has_its_declared_type(asked):
     assert kept["image"] == "STRUCT(bytes BLOB, path VARCHAR)" or kept["image"] == 'STRUCT("bytes" BLOB, path VARCHAR)'
 
 
-def test_counts_are_those_of_the_files(asked, finished):
-    files = (finished / "results/scores").glob("*/*/*.parquet")
+def test_counts_are_those_of_the_files(asked, whole):
+    files = (whole / "results/scores").glob("*/*/*.parquet")
     ((rows,),) = asked.execute("SELECT count(*) FROM scores").fetchall()
     assert rows == sum(pq.read_metadata(file).num_rows for file in files)
 
@@ -67,6 +64,30 @@ def test_p02_a_database_held_open_elsewhere_is_in_nobodys_way(copy):
     held = duckdb.connect(str(copy / "results" / "results.duckdb"))
     assert vlmdx(copy, "query", "SELECT 1").returncode == 0
     held.close()
+
+
+def test_csv_tables_have_one_type_per_column_whatever_they_hold(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    path = tmp_path / "results" / "failure_modes.csv"
+    path.parent.mkdir()
+    path.write_text('model,n,d,empty,mode\n007,3,1.5,,"a, b"\n008,4,2,,\n')
+    found = connect(csv_view("results/failure_modes.csv"))
+    types = dict(found.execute("SELECT column_name, column_type FROM (DESCRIBE failure_modes)").fetchall())
+    assert types == {"model": "VARCHAR", "n": "BIGINT", "d": "DOUBLE", "empty": "DOUBLE", "mode": "VARCHAR"}
+    assert found.execute("FROM failure_modes").fetchall() == [
+        ("007", 3, 1.5, None, "a, b"),
+        ("008", 4, 2.0, None, None),
+    ]
+    path.write_text("model,n\n007,3\n008\n")
+    with pytest.raises(ContractError, match=r"failure_modes\.csv: row 3 has 1 fields, the header 2"):
+        csv_view("results/failure_modes.csv")
+
+
+def test_tables_of_one_name_in_two_folders_are_two_views():
+    assert view_name("results/accounting.csv") == "accounting"
+    assert view_name("results/mechanism/accounting.csv") == "mechanism_accounting"
+    assert view_name("results/mechanism/pathways.csv") == "pathways"
+    assert not is_table("results/mechanism/qwen-demo/shapes/pathways.csv")
 
 
 def chosen(ids):

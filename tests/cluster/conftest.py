@@ -13,6 +13,7 @@ from tests.workflow.project import SMALL, environment
 
 TABLES = ("ras_table.csv", "ras_by_severity.csv", "ras_by_corruption.csv", "position_bias.csv", "accounting.csv")
 MAIN = "results/ras_table.csv"
+BOUND = 900  # seconds until a Snakemake that does not end fails its test; it is many times what any of them takes
 # Imported by every Python that a job starts. What is to happen stands in files that are taken away as it happens, so
 # that it happens once; no code of the project is touched, so no digest changes.
 ACCIDENT = """
@@ -35,6 +36,16 @@ for note in pathlib.Path({folder!r}).glob("*.accident"):
                 os.kill(os.getpid(), signal.SIGKILL)
             return _replace(self, target)
         pathlib.Path.replace = die
+    if kind in ("late", "count"):
+        def renamed(self, target, _replace=pathlib.Path.replace, kind=kind, value=value):
+            done = _replace(self, target)
+            if kind == "count":
+                with open({folder!r} + "/renamed", "a") as file:
+                    print(target, file=file)
+            elif ".parts-" in str(target):
+                time.sleep(float(value))
+            return done
+        pathlib.Path.replace = renamed
 """
 
 
@@ -45,13 +56,13 @@ class Run:
         self.folder, self.accidents = folder, accidents
 
     def plan(self, rule: str, kind: str, value: str = "0") -> None:
-        """Let one job of ``rule`` sleep, or die with half a file written."""
+        """Let a job of ``rule`` sleep, sleep after a cell (late), die half-way through a file, or count its files."""
         (self.accidents / f"{rule}-{kind}-{value}.accident").touch()
 
-    def start(self, *words: str) -> subprocess.Popen:
+    def start(self, *words: str, target: str = MAIN) -> subprocess.Popen:
         """Snakemake in the background; its output goes to `snakemake.out`."""
         return subprocess.Popen(
-            [sys.executable, "-m", "snakemake", "--configfile", SMALL, *words, "--", MAIN],
+            [sys.executable, "-m", "snakemake", "--configfile", SMALL, *words, "--", target],
             cwd=self.folder,
             env=environment(PYTHONPATH=str(self.accidents)),
             stdout=(self.folder / "snakemake.out").open("w"),
@@ -63,7 +74,7 @@ class Run:
 
     def finish(self, *words: str) -> str:
         """Snakemake to its end, which must be good; what it said."""
-        status = self.start(*words).wait()
+        status = self.start(*words).wait(BOUND)
         assert status == 0, self.said()
         return self.said()
 
@@ -72,6 +83,13 @@ class Run:
 
     def tables(self) -> dict[str, bytes]:
         return {name: (self.folder / "results" / name).read_bytes() for name in TABLES}
+
+
+def end_all_in(folder: Path) -> None:
+    """Kill what still works in a run's folder: jobs outlive a killed Snakemake."""
+    for process in psutil.process_iter(["cwd"]):
+        if process.info["cwd"] == os.fspath(folder):
+            process.kill()
 
 
 @pytest.fixture
@@ -90,6 +108,4 @@ def rerun(finished, tmp_path):
     for path in [*(folder / "results/reliability/qwen-demo").iterdir(), *(folder / "results").glob("*.csv")]:
         path.unlink()
     yield Run(folder, accidents)
-    for process in psutil.process_iter(["cwd"]):  # jobs that outlived a killed Snakemake, by where they work
-        if process.info["cwd"] == os.fspath(folder):
-            process.kill()
+    end_all_in(folder)

@@ -1,13 +1,22 @@
 #!/usr/bin/env bash
-# `make test-slurm`: the main job and the accidents on a real SLURM. Prints plainly when it cannot.
+# The main job and its accidents on a real SLURM, which is started for that and stopped again.
+#   run.sh         all of tests/cluster (`make test-slurm`)
+#   run.sh quick   what every change must pass (.ci/run)
+# Says so plainly, and ends well, where SLURM is not installed and cannot be. Mostly waiting: several tests at once.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 cd "$here/../.."
 if ! "$here/slurm.sh" install; then
-  echo "test-slurm: skipped, no SLURM on this machine" >&2
+  echo "test-slurm: SKIPPED, the tests on a SLURM cluster were not run: there is no SLURM on this machine" >&2
   exit 0
 fi
 trap '"$here/slurm.sh" stop' EXIT
 "$here/slurm.sh" start
 eval "$("$here/slurm.sh" env)"
-VLMDX_SLURM=1 .venv/bin/python -m pytest -s -v tests/cluster "$@"
+export VLMDX_SLURM=1
+run() { timeout -k 60 -s INT 2400 .venv/bin/python -m pytest -rP --durations=0 --durations-min=5 "$@"; }
+if [ "${1:-}" = quick ]; then
+  run -n 3 --dist loadgroup tests/cluster/test_slurm.py -k "main_job or one_more_model or cancelled or killed_with_jobs"
+else
+  run -n 4 --dist loadgroup tests/cluster
+fi

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # A private, throw-away SLURM on this one host, without systemd, cgroups or accounting: munged, slurmctld, two CPU
-# nodes and one GPU node with two (pretended) GPUs. Facts behind the odd lines: docs/reliability.md.
+# nodes, one GPU node with two (pretended) GPUs, and two spare nodes to be killed. Needs no accounting.
 #   slurm.sh install | start | env | stop
 set -euo pipefail
 BOX=${VLMDX_SLURM_BOX:-/tmp/vlmdx-slurm}
@@ -62,8 +62,10 @@ KillWait=5
 MinJobAge=300
 NodeName=cpu[1-2] NodeHostname=$HOST NodeAddr=127.0.0.1 Port=$((PORT + 1))-$((PORT + 2)) CPUs=8 RealMemory=64000 State=UNKNOWN
 NodeName=gpu1 NodeHostname=$HOST NodeAddr=127.0.0.1 Port=$((PORT + 3)) CPUs=8 RealMemory=64000 Gres=gpu:2 State=UNKNOWN
+NodeName=spare[1-2] NodeHostname=$HOST NodeAddr=127.0.0.1 Port=$((PORT + 4))-$((PORT + 5)) CPUs=8 RealMemory=64000 State=UNKNOWN
 PartitionName=cpu Nodes=cpu[1-2] Default=YES MaxTime=INFINITE State=UP
 PartitionName=gpu Nodes=gpu1 MaxTime=INFINITE State=UP
+PartitionName=spare Nodes=spare[1-2] MaxTime=INFINITE State=UP
 CONF
   # Any device file will do without cgroups; with File= a job is told its own GPU in CUDA_VISIBLE_DEVICES.
   for number in 0 1; do
@@ -88,10 +90,10 @@ start() {
     chmod +x "$BOX/bin/srun"
   fi
   slurmctld -c 2>"$BOX/log/slurmctld.err"
-  for node in cpu1 cpu2 gpu1; do slurmd -N "$node" 2>"$BOX/log/$node.err"; done
+  for node in cpu1 cpu2 gpu1 spare1 spare2; do slurmd -N "$node" 2>"$BOX/log/$node.err"; done
   for _ in $(seq 120); do
     # A client waits about nine seconds for a controller that is not there.
-    [ "$(timeout 5 sinfo --noheader --Node --format=%T 2>/dev/null | grep -c '^idle$' || true)" = 3 ] && return 0
+    [ "$(timeout 5 sinfo --noheader --Node --format=%T 2>/dev/null | grep -c '^idle$' || true)" = 5 ] && return 0
     sleep 0.25
   done
   echo "the cluster does not come up; see $BOX/log" >&2
@@ -100,7 +102,10 @@ start() {
 
 stop() {
   timeout 10 scancel --user="$ME" 2>/dev/null || true
-  sleep 1
+  for _ in $(seq 40); do  # KillWait and a little
+    [ -n "$(timeout 5 squeue --noheader --user="$ME" 2>/dev/null || true)" ] || break
+    sleep 0.25
+  done
   local pids
   pids=$(cat "$BOX"/run/*.pid 2>/dev/null || true)
   for pid in $pids; do kill "$pid" 2>/dev/null || true; done

@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from tests.cluster.conftest import MAIN, TABLES
+from tests.cluster.conftest import BOUND, MAIN, TABLES
 from tests.workflow.project import command, environment, planned
 
 LOCAL = ("--cores", "2", "--quiet", "rules")
@@ -22,7 +22,7 @@ def wait_for(condition, what, seconds=240):
 
 def test_p01_a_job_that_dies_with_half_a_file_written(rerun, undisturbed):
     rerun.plan("reliability", "half")
-    assert rerun.start(*LOCAL).wait() != 0
+    assert rerun.start(*LOCAL).wait(BOUND) != 0
     assert not list((rerun.folder / "results/reliability/qwen-demo").glob("[!.]*")), "half a file under a final name"
     rerun.finish(*LOCAL)
     assert rerun.tables() == undisturbed
@@ -45,7 +45,7 @@ def test_s07_two_at_once_one_is_refused_and_nothing_is_made_twice(rerun, undistu
     wait_for(lambda: not list(rerun.accidents.glob("*.accident")), "the sleeping job")
     second = subprocess.run(command("--", MAIN), cwd=rerun.folder, env=environment(), capture_output=True, text=True)
     assert second.returncode != 0 and "lock" in second.stderr.lower(), second.stderr
-    assert first.wait() == 0, rerun.said()
+    assert first.wait(BOUND) == 0, rerun.said()
     assert rerun.tables() == undisturbed
 
 
@@ -54,7 +54,7 @@ def test_s07_interrupted_by_the_keyboard(rerun, undisturbed):
     process = rerun.start(*LOCAL)
     wait_for(lambda: not list(rerun.accidents.glob("*.accident")), "the sleeping job")
     os.killpg(process.pid, signal.SIGINT)
-    assert process.wait(120) != 0
+    assert process.wait(BOUND) != 0
     rerun.finish(*LOCAL)
     assert rerun.tables() == undisturbed
 
@@ -85,7 +85,7 @@ def test_a_full_disk_stops_with_a_message_and_is_made_good(rerun, undisturbed):
                     filler.write(bytes(4096))
             except OSError:
                 pass
-        assert rerun.start(*LOCAL).wait() != 0
+        assert rerun.start(*LOCAL).wait(BOUND) != 0
         assert "No space left on device" in rerun.said()
         (results / "filler").unlink()
         rerun.finish(*LOCAL)

@@ -12,18 +12,21 @@ from pathlib import Path
 import pytest
 import yaml
 
-from tests.cluster.conftest import MAIN, Run
+from tests.cluster.conftest import BOUND, MAIN, Run, end_all_in
 from tests.workflow.project import SMALL, copy_project, planned
 
 pytestmark = pytest.mark.skipif("VLMDX_SLURM" not in os.environ, reason="needs a SLURM cluster; run `make test-slurm`")
 
 SLURM = ("--profile", "slurm")
-GPU_RULES = {"score", "embed_pool", "effects"}
+GPU_RULES = {"score", "embed_pool", "effects", "plot_overlays"}
+BOX = Path(os.environ.get("SLURM_CONF", "/")).parent.parent  # where tests/cluster/slurm.sh keeps its cluster
 
 
-def squeue(*words):
-    done = subprocess.run(["squeue", "--me", "-h", *words], capture_output=True, text=True, check=True)
-    return [line.split() for line in done.stdout.splitlines()]
+def queue(run):
+    """Id, state, node and comment of each of a run's own jobs in the queue; other tests run beside this one."""
+    asked = ["squeue", "--me", "--noheader", "--format=%i|%T|%N|%k|%Z"]
+    lines = subprocess.run(asked, capture_output=True, text=True, check=True).stdout.splitlines()
+    return [line.split("|")[:4] for line in lines if line.split("|")[4] == os.fspath(run.folder)]
 
 
 def wait_for(condition, what, seconds=300):
@@ -35,12 +38,12 @@ def wait_for(condition, what, seconds=300):
 
 
 def caught(run, rule):
-    """Id of a rule's SLURM job that has met its accident, which is to sleep; its name stands in the job's comment."""
+    """Id and node of a rule's SLURM job that has met its accident; the rule's name stands in the job's comment."""
     if list(run.accidents.glob("*.accident")):
         return None
-    for job, state, comment in (line[:3] for line in squeue("-o", "%i %T %k") if len(line) >= 3):
+    for job, state, node, comment in queue(run):
         if state == "RUNNING" and comment.startswith(f"rule_{rule}"):
-            return job
+            return job, node
     return None
 
 
@@ -57,11 +60,13 @@ def on_cluster(tmp_path_factory):
     accidents.mkdir()
     run = Run(folder, accidents)
     began = time.monotonic()
-    run.finish(*SLURM)
+    run.finish(*SLURM)  # to the letter: snakemake --profile slurm results/ras_table.csv, and the small demo's config
     run.seconds = time.monotonic() - began
-    return run
+    yield run
+    end_all_in(folder)
 
 
+@pytest.mark.xdist_group("main job")
 def test_the_main_job_runs_and_gpu_rules_land_on_the_gpu_node_alone(on_cluster, undisturbed):
     assert on_cluster.tables() == undisturbed
     made = records(on_cluster.folder)
@@ -80,6 +85,7 @@ def test_the_main_job_runs_and_gpu_rules_land_on_the_gpu_node_alone(on_cluster, 
     )
 
 
+@pytest.mark.xdist_group("main job")
 def test_one_more_model_submits_its_own_jobs_and_nothing_else(on_cluster, tmp_path):
     folder = tmp_path / "run"
     subprocess.run(["cp", "-a", on_cluster.folder, folder], check=True)
@@ -96,8 +102,23 @@ def test_one_more_model_submits_its_own_jobs_and_nothing_else(on_cluster, tmp_pa
 def test_a_cancelled_job_is_tried_again(rerun, undisturbed):
     rerun.plan("reliability", "sleep", "300")
     process = rerun.start(*SLURM)
-    subprocess.run(["scancel", wait_for(lambda: caught(rerun, "reliability"), "the job")], check=True)
-    assert process.wait() == 0, rerun.said()
+    job, _ = wait_for(lambda: caught(rerun, "reliability"), "the job")
+    subprocess.run(["scancel", job], check=True)
+    assert process.wait(BOUND) == 0, rerun.said()
+    assert rerun.tables() == undisturbed
+
+
+def test_s07_killed_with_jobs_in_the_queue_waits_for_them_and_goes_on(rerun, undisturbed):
+    rerun.plan("reliability", "sleep", "45")
+    process = rerun.start(*SLURM)
+    job, _ = wait_for(lambda: caught(rerun, "reliability"), "the job")
+    process.kill()
+    process.wait()
+    refused = rerun.start(*SLURM)
+    assert refused.wait(BOUND) != 0
+    assert f"scancel {job}" in rerun.said(), rerun.said()
+    wait_for(lambda: not queue(rerun), "the end of the orphan")
+    rerun.finish(*SLURM)
     assert rerun.tables() == undisturbed
 
 
@@ -107,40 +128,41 @@ def test_s09_killed_for_memory_and_the_next_try_asks_for_more(rerun, undisturbed
     assert rerun.tables() == undisturbed
 
 
-def test_s09_out_of_time_and_the_next_try_asks_for_more(rerun, undisturbed):
-    rerun.plan("reliability", "sleep", "600")
-    said = rerun.finish(*SLURM, "--set-resources", "reliability:runtime=attempt")
-    assert "TIMEOUT" in said and said.count("Trying to restart job") == 1
+def test_s09_out_of_time_and_the_next_try_asks_for_more_and_goes_on_where_it_stopped(rerun, finished, undisturbed):
+    """What sizes a job: it may be cut off after any time, and pays with the cell that it was at."""
+    shard = "results/scores/llava-demo/pool/noise.parquet"
+    (rerun.folder / shard).unlink()
+    rerun.plan("score", "late", "600")
+    resources = [
+        "score:runtime=attempt",
+        "score:slurm_partition=gpu",
+    ]  # these words take the profile's place, all of it
+    process = rerun.start(*SLURM, "--set-resources", *resources, target=shard)
+    wait_for(lambda: caught(rerun, "score"), "the job")
+    first = wait_for(lambda: list((rerun.folder / shard).parent.glob(".parts-*/[!.]*.parquet")), "the first cell")
+    rerun.plan("score", "count")
+    assert process.wait(BOUND) == 0, rerun.said()
+    assert "TIMEOUT" in rerun.said() and rerun.said().count("Trying to restart job") == 1
+    renamed = [Path(line) for line in (rerun.accidents / "renamed").read_text().splitlines()]
+    cells = [path for path in renamed if path.parent.name.startswith(".parts-")]
+    assert len(first) == 1 and cells and first[0].name not in {path.name for path in cells}
+    assert (rerun.folder / shard).read_bytes() == (finished / shard).read_bytes()
+    rerun.finish("--cores", "1")
     assert rerun.tables() == undisturbed
 
 
 def test_a_node_that_dies_under_a_job(rerun, undisturbed):
-    box = Path(os.environ["SLURM_CONF"]).parents[1]
+    """On nodes that no other test's jobs are on."""
     rerun.plan("reliability", "sleep", "600")
-    process = rerun.start(*SLURM)
-    job = wait_for(lambda: caught(rerun, "reliability"), "the job")
-    ((node,),) = squeue("-j", job, "-o", "%N")
+    process = rerun.start(*SLURM, "--set-resources", "reliability:slurm_partition=spare")
+    job, node = wait_for(lambda: caught(rerun, "reliability"), "the job")
     try:
         # The job's own step processes, by the job's id, and the node's daemon, by its pid file.
         listed = subprocess.run(["pgrep", "-f", rf"slurmstepd: \[{job}\."], capture_output=True, text=True)
-        steps, daemon = listed.stdout.split(), int((box / f"run/{node}.pid").read_text())
+        steps, daemon = listed.stdout.split(), int((BOX / f"run/{node}.pid").read_text())
         for pid in [daemon, *map(int, steps)]:
             os.kill(pid, signal.SIGKILL)
-        assert process.wait() == 0, rerun.said()
+        assert process.wait(BOUND) == 0, rerun.said()
     finally:
         subprocess.run(["slurmd", "-N", node], check=True)
-    assert rerun.tables() == undisturbed
-
-
-def test_s07_killed_with_jobs_in_the_queue_waits_for_them_and_goes_on(rerun, undisturbed):
-    rerun.plan("reliability", "sleep", "45")
-    process = rerun.start(*SLURM)
-    job = wait_for(lambda: caught(rerun, "reliability"), "the job")
-    process.kill()
-    process.wait()
-    refused = rerun.start(*SLURM)
-    assert refused.wait() != 0
-    assert f"scancel {job}" in rerun.said(), rerun.said()
-    wait_for(lambda: not squeue("-o", "%i"), "the end of the orphan")
-    rerun.finish(*SLURM)
     assert rerun.tables() == undisturbed

@@ -28,6 +28,9 @@ def effects(made):
     [
         ({"dataset": "gqa"}, "config: mechanism.dataset: no data set 'gqa'; there are ['shapes']"),
         ({"dataset": "GQA"}, "config: mechanism.dataset: not a slug"),
+        ({"vsr": "vsr"}, "config: mechanism.vsr: no data set 'vsr'; there are ['shapes']"),
+        ({"vsr": "shapes"}, "config: mechanism.vsr: data set 'shapes' must have importer vsr, `instances_file` for"),
+        ({"probing": {"folds": 1}}, "config: mechanism.probing.folds: Input should be greater than or equal to 2"),
         ({"models": ["gpt"]}, "config: mechanism.models: no model 'gpt'; there are ['llava-demo', 'qwen-demo']"),
         ({"qwen": {"readout": "text"}, "models": ["qwen-demo"]}, "config: mechanism.models: 'qwen-demo' is read out"),
         ({"operations": ["filter", "filter"]}, "config: mechanism.operations: ['filter', 'filter'] repeats an entry"),

@@ -145,7 +145,7 @@ def test_unreadable_and_empty_inputs_are_named(tmp_path, table, noise):
         list(corrupt_images(pa.Table.from_pylist(broken, IMAGES.schema), [], [], seed=0, reference_side=64))
 
 
-def test_script_writes_the_shard_of_a_family(noise, table, tmp_path, monkeypatch):
+def test_script_writes_the_shard_of_a_family(noise, table, tmp_path, monkeypatch, capsys):
     import runpy
     from pathlib import Path
 
@@ -163,3 +163,5 @@ def test_script_writes_the_shard_of_a_family(noise, table, tmp_path, monkeypatch
         )
     )
     assert read_table(tmp_path / "weather.parquet", CORRUPTED).num_rows == 8
+    last = capsys.readouterr().err.splitlines()[-1]
+    assert last.endswith("weather.parquet: 8 image versions of 2 images = 8 written + 0 set aside")

@@ -7,6 +7,8 @@ import pytest
 from vlmdx.datasets.records import DatasetError, RowError
 from vlmdx.datasets.vsr import parse_caption, relation_categories
 
+from tests.datasets.box_sheet import draw_boxes, parts, statements
+
 
 @pytest.fixture
 def coco(tmp_path, picture):
@@ -111,6 +113,40 @@ def test_real_vsr_on_coco_photos(data, run):
     rows = found.items.to_pylist()
     assert all(len(r["objects"]) >= 2 and r["operation"] == "verify" for r in rows)
     assert {r["category"] for r in rows} <= set(relation_categories(table).values())
+
+
+def test_boxes_of_the_real_statements_are_cocos_own_and_lie_in_the_photos(data):
+    """The numbers behind `python -m tests.datasets.box_sheet`, on which they were looked at."""
+    shown = statements(data / "vsr-coco")
+    coco = json.loads((data / "vsr-coco" / "instances.json").read_text())
+    names = {entry["id"]: entry["name"] for entry in coco["categories"]}
+    marks = {str(mark["id"]): mark for mark in coco["annotations"]}
+    photos = {photo["id"]: photo for photo in coco["images"]}
+    assert len(shown) == 23
+    for item, pixels in shown:
+        photo = photos[int(item["image_id"].partition(":")[2].removesuffix(".jpg").rpartition("_")[2])]
+        assert pixels.shape == (photo["height"], photo["width"], 3)
+        subject, thing = parse_caption(item["question"].partition("? ")[2], relation(item))
+        for word, ids in zip((subject, thing), parts(item), strict=True):
+            # Everything of that name in the photo, and nothing else.
+            there = {k for k, m in marks.items() if m["image_id"] == photo["id"] and names[m["category_id"]] == word}
+            assert set(ids) == {key for key in there if not marks[key].get("iscrowd")} != set()
+        assert {box["object_id"] for box in item["objects"]} == {key for ids in parts(item) for key in ids}
+        for box in item["objects"]:
+            assert box["name"] == names[marks[box["object_id"]]["category_id"]]
+            # COCO rounds to hundredths, and a few of its boxes end a hair outside of the photo.
+            found = [box["x"], box["y"], box["w"], box["h"]]
+            assert found == pytest.approx(marks[box["object_id"]]["bbox"], abs=0.02)
+            assert min(found[:2]) >= 0 and min(found[2:]) > 0
+            assert box["x"] + box["w"] <= photo["width"] + 1e-3 and box["y"] + box["h"] <= photo["height"] + 1e-3
+    figure = draw_boxes(shown[:4])
+    drawn = [len(axis.patches) for axis in figure.axes[:4]]
+    assert drawn == [len({key for ids in parts(item) for key in ids}) for item, _ in shown[:4]]
+
+
+def relation(item: dict) -> str:
+    """Relation of a statement, out of its program."""
+    return json.loads(item["program"])[1]["argument"].rpartition(",o (")[0].partition(",")[2]
 
 
 def test_d04_real_vsr_text_parses_completely(data):

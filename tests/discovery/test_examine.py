@@ -7,8 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image
+from vlmdx.demo.scene import HELD_OUT_FIRST, sample_scene, scene_graph
 from vlmdx.discovery.examine import examine
 from vlmdx.discovery.memory import Memory
+from vlmdx.discovery.oracle import Oracle
 from vlmdx.discovery.reward import RewardSettings
 from vlmdx.discovery.roles import Question, Validity
 from vlmdx.discovery.rollouts import grade
@@ -56,6 +58,25 @@ def test_what_the_verifier_refuses_costs_the_penalty_and_no_answer(name):
     row = graded(LEFT_TO_THE_VERIFIER[name], verifier, answerer)
     assert row["reward"] == -0.5 and row["answer"] is None
     assert verifier.asked == [LEFT_TO_THE_VERIFIER[name]] and answerer.asked == []
+
+
+@pytest.mark.parametrize("name", [*EXPLOITS, *LEFT_TO_THE_VERIFIER])
+def test_no_exploit_pays_before_the_oracle_and_an_answerer_that_is_always_wrong(name):
+    scene = next(scene for n in range(100) if (scene := red_circle(n)))
+    text = (EXPLOITS | LEFT_TO_THE_VERIFIER)[name]
+    one = asked(text, scene.image_id, earlier=("What color is the circle?",))
+    honest = asked("Is there a circle?", scene.image_id, sample=1)
+    oracle = Oracle({scene.image_id: scene_graph(scene)})
+    rows = grade(
+        [one, honest], FakeAnswerer(lambda text: "nonsense"), oracle, Memory(RewardSettings(), embed), INSTRUCTION
+    )
+    assert rows[0]["reward"] <= 0 < rows[1]["reward"]
+
+
+def red_circle(number):
+    """A scene with one circle, a red one."""
+    scene = sample_scene(0, HELD_OUT_FIRST + number)
+    return scene if [t.color for t in scene.things if t.shape == "circle"] == ["red"] else None
 
 
 verdict = st.sampled_from([True, False, None])

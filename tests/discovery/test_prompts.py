@@ -1,7 +1,7 @@
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from vlmdx.discovery.prompts import SPECIAL, clean_question, fill, plain, questioner_prompt
 
@@ -64,6 +64,8 @@ def test_g04_no_special_token_reaches_a_prompt(token):
 
 
 @given(st.text(st.sampled_from("<>|[]/IMGs a_"), max_size=40))
+@example("<<image>>")
+@example("[I<a>MG]")
 def test_plain_text_has_no_special_token_however_nested(text):
     assert not SPECIAL.search(plain(text))
 

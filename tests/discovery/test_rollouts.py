@@ -20,7 +20,7 @@ POOL = [
     "How many are there?",
     "Is there a cross?",
     "What color is it?",
-    "Why?",
+    "Why is it?",
     "",
 ]
 

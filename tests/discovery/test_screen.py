@@ -1,8 +1,12 @@
 """The plain rules that go before every verifier."""
 
+import csv
+import json
 from pathlib import Path
 
 import pytest
+from vlmdx.demo.questions import ask
+from vlmdx.demo.scene import HELD_OUT_FIRST, sample_scene
 from vlmdx.discovery.screen import NOVEL, screen
 
 from tests.discovery.fakes import question
@@ -27,6 +31,7 @@ REFUSED = [
     ("Sure: write one short question about this image!", "grounded"),
     ("What color is the circle? What color is the square?", "atomic"),
     ("What color is the circle and what shape is red?", "atomic"),
+    ("这把雨伞是什么形状\uff1f 有几个人\uff1f", "atomic"),
     ("How many dogs are there, and where are they?", "atomic"),
     ("Is the circle red, green, blue, yellow, purple, orange, white or black?", "atomic"),
     ("Is the circle red or green or blue or white?", "atomic"),
@@ -46,6 +51,7 @@ PASSED = [
     "Are the man's shoes and the hat the same color?",
     "What does the sign say?",
     "Tell me the color of the circle.",
+    "这把雨伞的大致形状是什么\uff1f",
     "Welche Farbe hat der Kreis?",
 ]
 
@@ -72,3 +78,33 @@ def test_a_repeat_of_an_earlier_question_is_refused_and_names_it():
 
 def test_the_same_question_about_another_image_is_no_repeat():
     assert screen(question("What color is the circle?", earlier=())) is None
+
+
+def real_questions(folder: Path) -> set[str]:
+    """Questions that people wrote: MMVP, MMBench (English and Chinese), BLINK."""
+    found = {json.loads(line)["question"] for line in (folder / "blink-spatial/questions.jsonl").open()}
+    for path, column, delimiter in [
+        (folder / "mmvp/Questions.csv", "Question", ","),
+        *((path, "question", "\t") for path in sorted((folder / "mmbench").glob("*.tsv"))),
+    ]:
+        with path.open(encoding="utf-8") as lines:
+            found |= {row[column] for row in csv.DictReader(lines, delimiter=delimiter)}
+    return found
+
+
+def test_no_question_that_people_wrote_is_refused():
+    folder = ROOT.parent / "shared/data"
+    if not folder.exists():
+        pytest.skip("real data are not here (../shared/data)")
+    csv.field_size_limit(10**9)
+    asked = real_questions(folder)
+    assert len(asked) > 300
+    assert {text: verdict.detail for text in asked if (verdict := screen(question(text), INSTRUCTION))} == {}
+
+
+def test_no_question_of_the_demo_world_is_refused_or_repeats_another_of_its_scene():
+    for number in range(50):
+        earlier: tuple[str, ...] = ()
+        for _, one in ask(0, sample_scene(0, HELD_OUT_FIRST + number), 8):
+            assert screen(question(one.text, earlier=earlier), INSTRUCTION) is None, (one.text, earlier)
+            earlier += (one.text,)

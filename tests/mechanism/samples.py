@@ -30,8 +30,11 @@ def open_tiny(name: str, folder: Path, layers: int = 3, heads: tuple[int, int] |
         tiny_families.SMALL_TEXT.update(before[1])
 
 
-def make(adapter, place: str, words: int, size=(140, 140), seed: int = 0) -> Sample:
-    """A sample whose grounding set is the start, middle or end of the image, whole, one token or none."""
+def make(adapter, place: str, words: int, size=(140, 140), seed: int = 0, more: tuple[int, ...] = ()) -> Sample:
+    """A sample whose grounding set is the start, middle or end of the image, whole, one token or none.
+
+    ``more`` are the gold answer's tokens after the first.
+    """
     image = tiny.picture(*size, seed=seed)
     prompt = adapter.render("Answer with the option " * words)
     ids = adapter.encode(prompt, image)
@@ -46,16 +49,15 @@ def make(adapter, place: str, words: int, size=(140, 140), seed: int = 0) -> Sam
         "none": [],
     }[place]
     letters = (20, 21, 22, 23)  # any ids will do with random weights
-    return Sample(ids, image, letters[seed % 4], letters, tuple(vision), tuple(cut))
+    return Sample(ids, image, letters[seed % 4], letters, tuple(vision), tuple(cut), more)
 
 
-def ragged(adapter) -> list[Sample]:
-    """Five samples of different lengths and grounding sets."""
+def ragged(adapter, gold=(1, 1, 1, 1, 1)) -> list[Sample]:
+    """Five samples of different lengths and grounding sets, with gold answers of so many tokens."""
+    plan = zip(("start", "middle", "end", "one", "whole"), (1, 7, 3, 12, 2), [*SIZES, SIZES[0]], gold, strict=True)
     return [
-        make(adapter, place, words, size, seed)
-        for seed, (place, words, size) in enumerate(
-            zip(("start", "middle", "end", "one", "whole"), (1, 7, 3, 12, 2), [*SIZES, SIZES[0]], strict=True)
-        )
+        make(adapter, place, words, size, seed, tuple(range(24, 23 + count)))
+        for seed, (place, words, size, count) in enumerate(plan)
     ]
 
 

@@ -9,9 +9,7 @@ from vlmdx.mechanism.sample import (
     IDENTITY_ANSWER,
     IDENTITY_OBJECT,
     KINDS,
-    MEAN_ABLATION,
     MLP_ANSWER,
-    MLP_OBJECT,
     Sample,
     Spec,
     all_layers,
@@ -35,6 +33,21 @@ def test_fast_equals_reference(adapter, side, monkeypatch):
         assert gap(one, other) < 1e-5
 
 
+@pytest.mark.parametrize("side", ["right", "left"])
+def test_gold_of_several_tokens(adapter, side, monkeypatch):
+    """Interventions at every position that predicts a gold token; log-probabilities are summed."""
+    monkeypatch.setattr(adapter, "padding_side", side)
+    samples, layers = ragged(adapter, gold=(3, 1, 4, 2, 3)), len(adapter.decoder_layers)
+    specs = [*all_layers(KINDS, layers), Spec(MLP_ANSWER, 0, layers), Spec(ATTENTION_KNOCKOUT, 1, 2, (0, 2))]
+    fast, slow = engine.effects(adapter, samples, specs, 100), reference.effects(adapter, samples, specs)
+    assert gap(fast.clean, slow.clean) < 1e-5 * 4  # four terms, each within 1e-5
+    assert gap(fast.logprob, slow.logprob) < 1e-5 * 4
+    first = reference.effects(adapter, ragged(adapter), specs)
+    assert (first.clean > slow.clean).tolist() == [True, False, True, True, True]
+    for one, other in zip(first.letters, fast.letters, strict=True):
+        assert gap(one, other) < 1e-5
+
+
 def test_windows_of_layers_and_single_heads(adapter):
     samples = ragged(adapter)[:3]
     layers = len(adapter.decoder_layers)
@@ -52,38 +65,10 @@ def test_result_is_independent_of_batch_and_chunk(adapter):
     assert gap(whole.logprob, torch.cat([r.logprob for r in reversed(alone)], 1)) < 1e-5
 
 
-@pytest.mark.parametrize("engines", [engine, reference], ids=["fast", "reference"])
-def test_last_layer_has_no_effect_at_the_object(adapter, engines):
-    last = len(adapter.decoder_layers) - 1
-    found = engines.effects(adapter, ragged(adapter), [Spec(MEAN_ABLATION, last), Spec(MLP_OBJECT, last)], 500)
-    assert torch.equal(found.logprob, found.clean.expand(2, -1))
-
-
-@pytest.mark.parametrize("engines", [engine, reference], ids=["fast", "reference"])
-def test_empty_grounding_set_has_no_effect(adapter, engines):
-    samples = [make(adapter, "none", 3), make(adapter, "middle", 5)]
-    kinds = (MEAN_ABLATION, ATTENTION_KNOCKOUT, MLP_OBJECT)
-    found = engines.effects(adapter, samples, all_layers(kinds, len(adapter.decoder_layers)), 500)
-    assert gap(found.logprob[:, 0], found.clean[0].expand(len(found.logprob))) < 2e-6
-    assert gap(found.logprob[:, 1], found.clean[1].expand(len(found.logprob))) > 0.01
-    only = engines.effects(adapter, samples[:1], [Spec(MEAN_ABLATION, 0)], 500)
-    assert torch.equal(only.logprob[0], only.clean)
-
-
 def test_identity_shows_rounding_only(adapter):
     samples = ragged(adapter)
     found = engine.effects(adapter, samples, [Spec(IDENTITY_OBJECT, 0), Spec(IDENTITY_ANSWER, 0)], 500)
     assert gap(found.logprob, found.clean.expand(2, -1)) < 5e-6
-
-
-def test_token_that_equals_the_mean(qwen):
-    """An image of one colour with one token: the mean over the image tokens is that token."""
-    sample = make(qwen, "whole", 3, size=(28, 28))
-    one = Sample(sample.ids, sample.image, sample.target, sample.letters, sample.vision[:1], sample.vision[:1])
-    specs = all_layers((MEAN_ABLATION,), 3)
-    for engines in (engine, reference):
-        found = engines.effects(qwen, [one], specs, 500)
-        assert gap(found.logprob, found.clean.expand(3, 1)) < 1e-6
 
 
 def test_inactive_engine_leaves_the_model_alone(adapter):
@@ -96,10 +81,21 @@ def test_inactive_engine_leaves_the_model_alone(adapter):
         assert torch.equal(reference.log_probabilities(adapter, sample), logprobs)
 
 
-@pytest.mark.parametrize("name", ["llava_next", "llava_onevision", "internvl", "gemma3"])
-@pytest.mark.parametrize("attention", ["sdpa", "eager"])
+@pytest.mark.parametrize(
+    ("name", "attention"),
+    [
+        ("qwen2_vl", "sdpa"),
+        ("llava_next", "eager"),
+        ("llava_onevision", "sdpa"),
+        ("internvl", "sdpa"),
+        ("smolvlm", "eager"),
+        ("gemma3", "sdpa"),
+        ("gemma3", "eager"),
+    ],
+)
 def test_other_families(name, attention, tmp_path):
-    adapter = open_tiny(name, tmp_path / name, 7 if name == "gemma3" else 3, (4, 2))
+    heads = (3, 1) if name == "qwen2_vl" else (4, 2)
+    adapter = open_tiny(name, tmp_path / name, 7 if name == "gemma3" else 2, heads)
     adapter.model.set_attn_implementation(attention)
     samples = [make(adapter, "middle", 18), make(adapter, "end", 2, (112, 196))]  # longer than Gemma's window of 64
     specs = all_layers(KINDS, len(adapter.decoder_layers))

@@ -81,9 +81,13 @@ def test_parts_artifacts_and_account(llava, items, tmp_path):
     save_tensors(tmp_path / "t.safetensors", found)
     with safe_open(tmp_path / "t.safetensors", "pt") as file:
         tensor = file.get_tensor("object.mean_ablation.object")
-        samples = json.loads(file.metadata()["object.mean_ablation.object"])
+        samples = json.loads(file.metadata()["vlmdx"])["samples"]["object.mean_ablation.object"]
     one = frame[(frame["intervention"] == "mean_ablation") & (frame["item_id"] == samples[2][0])].sort_values("layer")
     assert tensor.shape == (3, 4) and np.allclose(tensor[:, 2], one["delta"], atol=1e-6)
+    written = (tmp_path / "t.safetensors").read_bytes()
+    for _ in range(5):  # safetensors writes the entries of its metadata in a random order
+        save_tensors(tmp_path / "t.safetensors", found)
+        assert (tmp_path / "t.safetensors").read_bytes() == written
 
 
 def test_fast_and_reference_write_the_same(llava, items, tmp_path):

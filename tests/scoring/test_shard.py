@@ -160,7 +160,7 @@ def test_set_aside_rows_are_counted_by_reason(inputs):
     scored, aside = 3 * 2 * 4, (2 + 27 + 2) * 4
     assert line == (
         f"weather.parquet: {scored + aside} option rows = {scored} scored + {aside} set aside; "
-        "8 x image is not in the corrupted shard; 108 x more than 26 options: no letter for each; "
+        "8 x image is not in the corrupted shard; 108 x more than … options: no letter for each; "
         "8 x this prompt is refused"
     )
 

@@ -76,7 +76,9 @@ def test_select_bench_then_cut_bench(job, tmp_path, monkeypatch, capsys):
     assert selection.num_rows == 3 and gini.num_rows == 6
     assert gini.filter(pa.compute.is_null(gini["gini"]))["item_id"].to_pylist() == ["i5"]
     assert Path(job.output.ids).read_text().splitlines() == selection["item_id"].to_pylist()
-    assert "selected 3 of 3 wanted" in capsys.readouterr().err
+    told = capsys.readouterr().err
+    assert "selected 3 of 3 wanted" in told
+    assert "6 items = 3 chosen + 3 set aside; 1 x no voter has a whole trajectory; 2 x not chosen" in told
     before = {path.name: path.read_bytes() for path in (tmp_path / "out").iterdir()}
     job.input.scores.reverse()
     run("select_bench", monkeypatch, **vars(job))
@@ -86,6 +88,9 @@ def test_select_bench_then_cut_bench(job, tmp_path, monkeypatch, capsys):
     for folder in ("one", "two"):
         cut_bench(monkeypatch, job, pool, tmp_path / folder)
     chosen = set(selection["item_id"].to_pylist())
+    told = capsys.readouterr().err.splitlines()
+    rows = pq.read_table(pool[0]).num_rows
+    assert f"{pool[0]}: {rows} option rows = {rows // 2} of the bench + {rows // 2} of items not chosen" in told
     for shard in map(Path, pool):
         assert (tmp_path / "one" / shard.name).read_bytes() == (tmp_path / "two" / shard.name).read_bytes()
         kept = read_table(tmp_path / "one" / shard.name, SCORES).to_pylist()

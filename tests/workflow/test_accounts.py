@@ -2,6 +2,7 @@
 
 import csv
 import json
+import re
 import shutil
 
 import pytest
@@ -37,6 +38,19 @@ def test_every_stage_of_the_run_balances(finished):
         assert taken["score bench", model, "clean"] == out["select", "pool", ""] == 16
         for family in ("noise", "weather"):
             assert taken["reliability", model, family] == taken["score bench", model, family] == 2 * 16
+
+
+def test_every_stages_log_says_what_came_in_and_what_came_out(finished):
+    account = re.compile(r": (\d+) [\w ]+ = (\d+) [\w ]+((?: \+ \d+ [\w ]+)+)")
+    stages = ("import_dataset", "pool", "corrupt", "embed_pool", "score", "select_bench", "cut_bench", "reliability")
+    for stage in stages:
+        logs = sorted((finished / "logs" / stage).rglob("*.log"))
+        assert logs, stage
+        for log in logs:
+            lines = account.findall(log.read_text())
+            assert lines, f"{log} accounts for nothing"
+            for rows, done, others in lines:
+                assert int(rows) == int(done) + sum(map(int, re.findall(r"\d+(?= )", others))), log
 
 
 def test_rotations_add_their_own_jobs_and_rerun_no_score(turned):

@@ -25,12 +25,12 @@ def main(snakemake):
     written = write_shard(snakemake.output[0], rows, footer(snakemake))
     images = read_table(snakemake.input.images, IMAGES, ["image_id"]).num_rows
     asked = images * max(1, len(settings["corruptions"]) * len(settings["severities"]))
-    line = (
-        f"{snakemake.rule}: {asked} image versions of {images} images = {written} written + {asked - written} set aside"
-    )
     if written != asked:
-        raise ContractError(f"{snakemake.output[0]}: image versions were lost. {line}")
-    print(line, file=sys.stderr)
+        raise ContractError(f"{snakemake.output[0]}: {asked} image versions were asked for, {written} are there")
+    print(
+        f"{snakemake.output[0]}: {asked} image versions of {images} images = {written} written + 0 set aside",
+        file=sys.stderr,
+    )
 
 
 if "snakemake" in globals():

@@ -52,7 +52,7 @@ def main(snakemake: Any) -> None:
     write_table(snakemake.output.control, effects_table(found, operation, "random"), EFFECTS, made)
     write_table(snakemake.output.rejected, set_aside(found, operation) + left, REJECTED, made)
     write_table(snakemake.output.asked, asked or as_dissected(items, found), ASKED, made)
-    save_tensors(snakemake.output.tensors, found)
+    save_tensors(snakemake.output.tensors, found, made)
     for stale in folder.glob(".parts-*"):
         shutil.rmtree(stale, ignore_errors=True)
 

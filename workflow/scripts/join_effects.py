@@ -3,10 +3,9 @@
 from typing import Any
 
 import pyarrow as pa
-from safetensors import safe_open
-from safetensors.torch import save_file
+from vlmdx.mechanism.artifacts import join_tensors
 from vlmdx.provenance import footer, run_job
-from vlmdx.schema import atomic, read_table, write_table
+from vlmdx.schema import read_table, write_table
 from vlmdx.schema.tables import EFFECTS, REJECTED
 
 
@@ -16,14 +15,8 @@ def main(snakemake: Any) -> None:
     for name, contract in (("effects", EFFECTS), ("control", EFFECTS), ("rejected", REJECTED)):
         tables = [read_table(path, contract) for path in snakemake.input[name]]
         write_table(snakemake.output[name], pa.concat_tables(tables), contract, made)
-    tensors, samples = {}, {}
-    for operation, path in zip(operations, snakemake.input.tensors, strict=True):
-        with safe_open(path, "pt") as file:
-            for key in file.keys():  # noqa: SIM118 -- a safetensors file is no mapping
-                tensors[f"{operation}.{key}"] = file.get_tensor(key)
-                samples[f"{operation}.{key}"] = file.metadata()[key]
-    with atomic(snakemake.output.tensors) as temporary:
-        save_file(tensors, temporary, metadata=samples)
+    named = dict(zip(operations, snakemake.input.tensors, strict=True))
+    join_tensors(snakemake.output.tensors, named, made)
 
 
 if "snakemake" in globals():

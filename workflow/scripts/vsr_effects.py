@@ -13,7 +13,7 @@ import torch
 from vlmdx.mechanism.artifacts import account, save_tensors
 from vlmdx.mechanism.run import run
 from vlmdx.mechanism.tables import VSR_EFFECTS
-from vlmdx.mechanism.vsr import statements, vsr_effects, vsr_set_aside
+from vlmdx.mechanism.vsr import statements, vsr_effects, vsr_set_aside, whole
 from vlmdx.models.load import load
 from vlmdx.provenance import footer, run_job
 from vlmdx.schema import read_table, write_table
@@ -34,14 +34,14 @@ def main(snakemake: Any) -> None:
     adapter = load(**{key: settings[key] for key in MODEL_KEYS})
     folder = Path(snakemake.output.effects).parent
     parts = folder / f".parts-{snakemake.params.digest[:16]}"
-    found = run(adapter, asked, images, parts, **{key: settings[key] for key in RUN_KEYS})
+    found = whole(run(adapter, asked, images, parts, **{key: settings[key] for key in RUN_KEYS}))
     line = f"{account(found, len(asked), 'statements x position sets')}; {len(aside)} statements set aside before"
     print(f"{snakemake.wildcards.model}/{line}", file=sys.stderr)
     made = footer(snakemake, mechanism={"adapter": adapter.describe(), "account": line})
     write_table(snakemake.output.effects, vsr_effects(found, items, "object"), VSR_EFFECTS, made)
     write_table(snakemake.output.control, vsr_effects(found, items, "random"), VSR_EFFECTS, made)
     write_table(snakemake.output.rejected, vsr_set_aside(found, aside), REJECTED, made)
-    save_tensors(snakemake.output.tensors, found)
+    save_tensors(snakemake.output.tensors, found, made)
     for stale in folder.glob(".parts-*"):
         shutil.rmtree(stale, ignore_errors=True)
 

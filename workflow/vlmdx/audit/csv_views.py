@@ -1,10 +1,13 @@
 """Views over the CSV tables that a run ends with, under the name of their file.
 
 A CSV file has no types, so they are found once, over all of its rows, and written into the view: what names something
-is text whatever it looks like, a column of numbers (or of nothing) is DOUBLE, all else is text; empty is NULL.
+is text whatever it looks like, whole numbers are BIGINT, numbers (or nothing at all) DOUBLE, all else is text; empty is
+NULL.
 """
 
 import csv
+import re
+from collections.abc import Iterable
 from pathlib import Path, PurePosixPath
 
 from vlmdx.config import paths
@@ -40,10 +43,8 @@ def csv_view(path: str) -> str:
     for number, row in enumerate(rows, start=2):
         if len(row) != len(header):
             raise ContractError(f"{path}: row {number} has {len(row)} fields, the header {len(header)}")
-    types = {
-        name: "DOUBLE" if name not in NAMES and all(map(_is_number, column)) else "VARCHAR"
-        for name, column in zip(header, zip(*rows, strict=True) if rows else [()] * len(header), strict=True)
-    }
+    values = zip(*rows, strict=True) if rows else [()] * len(header)
+    types = {name: _type(name, column) for name, column in zip(header, values, strict=True)}
     columns = ", ".join(f"{_text(name)}: '{type_}'" for name, type_ in types.items())
     return (
         f'CREATE OR REPLACE VIEW "{view_name(path)}" AS\n'
@@ -52,12 +53,16 @@ def csv_view(path: str) -> str:
     )
 
 
+def _type(name: str, values: Iterable[str]) -> str:
+    present = [value for value in values if value]
+    if name in NAMES or not all(map(_is_number, present)):
+        return "VARCHAR"
+    return "BIGINT" if present and all(re.fullmatch(r"-?\d{1,18}", value) for value in present) else "DOUBLE"
+
+
 def _is_number(value: str) -> bool:
-    """Whether DuckDB and Python read the same number, or nothing."""
-    try:
-        return not value or (value.strip() == value and "_" not in value and abs(float(value)) < float("inf"))
-    except ValueError:
-        return False
+    """Whether DuckDB and Python read the same finite number."""
+    return re.fullmatch(r"-?\d+(\.\d*)?(e[+-]?\d+)?", value) is not None
 
 
 def _text(value: str) -> str:

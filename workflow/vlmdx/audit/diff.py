@@ -7,19 +7,32 @@ from pathlib import Path
 from typing import Any
 
 from vlmdx.audit.audit import read_records
+from vlmdx.audit.csv_views import is_table
+from vlmdx.audit.ledger import ABOUT
 from vlmdx.audit.reasons import changes
+from vlmdx.config import paths
 from vlmdx.provenance.parts import read_parts
 
-KEYS = ("model", "scope", "family", "corruption", "severity", "level", "metric", "option_index", "stage", "part")
+# Columns that name a row of a CSV table.
+KEYS = (
+    *("model", "dataset", "scope", "operation", "intervention", "position", "grounding", "category", "layer"),
+    *("family", "corruption", "severity", "level", "metric", "option_index", "stage", "name", "part"),
+)
 
 
 @dataclass(frozen=True)
 class JobChange:
     """A job that is not the same in both runs; `what` is by kind, see :mod:`vlmdx.audit.reasons`."""
 
+    rule: str
     job: str
     what: Mapping[str, str]
     same_bytes: bool
+
+    @property
+    def own(self) -> dict[str, str]:
+        """What changed of the job itself; empty if it only follows from jobs before it."""
+        return {kind: words for kind, words in self.what.items() if kind != "upstream"}
 
 
 @dataclass(frozen=True)
@@ -44,7 +57,9 @@ def diff_jobs(run_a: Path, run_b: Path) -> list[JobChange]:
     for job in sorted({*jobs_a, *jobs_b}):
         a, b = jobs_a.get(job), jobs_b.get(job)
         if a is None or b is None:
-            found.append(JobChange(job, {"only": "in B" if a is None else "in A"}, False))
+            one = a or b
+            assert one is not None
+            found.append(JobChange(one["rule"], job, {"only": "in B" if a is None else "in A"}, False))
             continue
         what = {}
         if a["digest"] != b["digest"]:
@@ -54,13 +69,19 @@ def diff_jobs(run_a: Path, run_b: Path) -> list[JobChange]:
         what |= {key: f"{a[key]} -> {b[key]}" for key in ("device", "host_class") if a[key] != b[key]}
         same = _bytes(a) == _bytes(b)
         if what or not same:
-            found.append(JobChange(job, what, same))
+            found.append(JobChange(a["rule"], job, what, same))
     return found
 
 
 def diff_tables(run_a: Path, run_b: Path) -> list[TableChange]:
-    """Compare the CSV tables of two results folders, cell by cell."""
-    names = sorted({p.relative_to(run).as_posix() for run in (run_a, run_b) for p in run.glob("*.csv")})
+    """Compare the CSV tables over all models of two results folders, cell by cell; the main tables first."""
+    everywhere = {
+        file.relative_to(run).as_posix()
+        for run in (run_a, run_b)
+        for file in run.rglob("*.csv")
+        if is_table(f"results/{file.relative_to(run).as_posix()}")
+    }
+    names = sorted(everywhere, key=lambda name: (f"results/{name}" not in (paths.TABLE, paths.FAILURE_MODES), name))
     found = []
     for name in names:
         a, b = _rows(run_a / name), _rows(run_b / name)
@@ -79,7 +100,8 @@ def diff_tables(run_a: Path, run_b: Path) -> list[TableChange]:
 
 def _jobs(run: Path) -> dict[str, dict[str, Any]]:
     records, _ = read_records(run / "provenance")
-    return {" ".join([r["rule"], *r["wildcards"].values()]): r for r in records}
+    told = [record for record in records if record["rule"] not in ABOUT]
+    return {" ".join([record["rule"], *record["wildcards"].values()]): record for record in told}
 
 
 def _bytes(record: Mapping[str, Any]) -> dict[str, str]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from vlmdx.audit.audit import ORPHAN, TAMPERED, UNKNOWN, Finding
+from vlmdx.audit.audit import MISSING, ORPHAN, TAMPERED, UNKNOWN, Finding
 from vlmdx.audit.rules import Rules
 
 
@@ -53,6 +53,9 @@ def remedy(rules: Rules, findings: Iterable[Finding], records: Sequence[Mapping[
     for record in live:  # made by name, and the end of its line
         if not used.intersection(record["outputs"]) and not covered.intersection(record["outputs"]):
             targets.append(next(iter(record["outputs"])))
+    # The other outputs of a job count for Snakemake only if they are asked for.
+    lost = [f.path for f in findings if f.status == MISSING and f.path not in used and f.path not in covered]
+    targets += [path for path in lost if path not in targets]
     return Remedy(targets, forced, left)
 
 

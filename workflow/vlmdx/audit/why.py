@@ -1,8 +1,7 @@
 """From a row of a table back to the answers, questions, images, model files and code that made it."""
 
 import csv
-import shlex
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -11,7 +10,10 @@ import duckdb
 
 from vlmdx.audit.audit import read_records
 from vlmdx.audit.catalog import contract_of
-from vlmdx.config import paths
+from vlmdx.audit.csv_views import is_table
+from vlmdx.audit.diff import KEYS
+from vlmdx.audit.reasons import changes
+from vlmdx.audit.rules import Rules
 from vlmdx.provenance.parts import read_parts
 from vlmdx.schema.tables import CORRUPTED, ITEMS, SCORES
 
@@ -36,47 +38,91 @@ class Answer:
     Attributes:
         row: the row itself.
         step: the way back, from the table on.
-        remake: command that computes everything on the way from the answers on again.
+        remake: words after `snakemake` that compute everything on the way from the model's answers on again.
+        changed: what of the code and config is no longer what made the table, by job; empty if nothing.
     """
 
     row: Mapping[str, str]
     step: Step
-    remake: str
+    remake: list[str]
+    changed: Mapping[str, str]
 
 
-def why(table: str, row: str) -> Answer:
-    """Walk back from the rows of ``table`` whose first column is ``row``.
+def why(table: str, wanted: Sequence[str], rules: Rules) -> Answer:
+    """Walk back from one row of ``table``.
 
     Args:
         table: a CSV file of the run, such as `results/ras_table.csv`.
-        row: the model's slug, or whatever the first column holds.
+        wanted: what names the row: a value of the first column, or `column=value`.
+        rules: of the config that the run was made with.
 
     Raises:
-        FileNotFoundError: no such table.
-        LookupError: no such row, or no record of the table; the message lists the rows there are.
+        LookupError: no such table or row, several rows, or no record of the table; the message lists what there is.
     """
-    with Path(table).open(encoding="utf-8", newline="") as file:
-        rows = list(csv.DictReader(file))
-    first = next(iter(rows[0])) if rows else "row"
-    chosen = [r for r in rows if r[first] == row]
-    if not chosen:
-        raise LookupError(f"{table}: no {first} {row!r}; there are {', '.join(dict.fromkeys(r[first] for r in rows))}")
     records, _ = read_records()
     claims = {path: record for record in records for path in record["outputs"]}
+    if not Path(table).is_file():
+        there = ", ".join(sorted(path for path in claims if is_table(path)))
+        raise LookupError(f"{table}: no such table; there are {there or 'none'}")
+    row = find_row(table, wanted)
     if table not in claims:
         raise LookupError(f"{table}: no record of it in results/provenance; run its job again")
-    step = _walk(table, claims, chosen[0].get("model", row), set())
-    return Answer(chosen[0], step, remake(table, step))
+    model = row.get("model")
+    step = _walk(table, claims, model, set())
+    steps = [s for s in _flat(step) if s.record]
+    forced = sorted({s.path for s in steps if model and _owner(s.record) == model})
+    return Answer(
+        row, step, ["--forcerun", *forced, *([] if table in forced else [table]), "--", table], _changed(steps, rules)
+    )
 
 
-def remake(target: str, step: Step) -> str:
-    """The command that computes ``target`` again, from the model's answers on, under the config it was made with."""
-    forced = [s.path for s in _flat(step) if s.record and s.record["rule"] in ("score", "cut_bench", "reliability")]
-    shown = " ".join(map(shlex.quote, dict.fromkeys([*sorted(forced), target])))
-    return f"snakemake --configfile {paths.RESOLVED_CONFIG} --forcerun {shown} -- {shlex.quote(target)}"
+def find_row(table: str, wanted: Sequence[str]) -> dict[str, str]:
+    """The one row of a CSV file that ``wanted`` names; arguments and errors as for :func:`why`."""
+    with Path(table).open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    if not rows:
+        raise LookupError(f"{table}: it has no rows")
+    first = next(iter(rows[0]))
+    pairs = [tuple(word.split("=", 1)) if "=" in word else (first, word) for word in wanted]
+    for column, value in pairs:
+        if column not in rows[0]:
+            raise LookupError(f"{table}: no column {column!r}; there are {', '.join(rows[0])}")
+        there = list(dict.fromkeys(row[column] for row in rows))
+        rows = [row for row in rows if row[column] == value]
+        if not rows:
+            raise LookupError(f"{table}: no {column} {value!r}; there are {', '.join(there)}")
+    if len(rows) > 1:
+        telling = [n for n in rows[0] if n not in dict(pairs) and len({row[n] for row in rows}) == len(rows)]
+        name = next((n for n in telling if n in KEYS), None) or next(iter(telling), None)
+        several = name or next((n for n in KEYS if n in rows[0] and len({row[n] for row in rows}) > 1), first)
+        there = ", ".join(dict.fromkeys(row[several] for row in rows))
+        raise LookupError(f"{table}: {len(rows)} rows are {' '.join(wanted)}; add --row {several}=..., one of {there}")
+    return rows[0]
 
 
-def _walk(path: str, claims: Mapping[str, Record], model: str, told: set[str]) -> Step:
+def _changed(steps: Sequence[Step], rules: Rules) -> dict[str, str]:
+    """Why the present job of a step is not the recorded one, by job, for the jobs in which the change begins."""
+    found = {}
+    for step in steps:
+        assert step.record is not None
+        producer = rules.producer(step.path)
+        name = " ".join([step.record["rule"], *step.record["wildcards"].values()])
+        if producer is None:
+            found[name] = "no rule makes it any more"
+        elif producer.digest != step.record["digest"]:
+            present = rules.job(producer.digest)
+            what = changes(read_parts(step.record["digest"]), present.parts) if present else {}
+            if own := {kind: words for kind, words in what.items() if kind != "upstream"}:
+                found[name] = "; ".join(f"{kind}: {words}" for kind, words in own.items())
+    return found
+
+
+def _owner(record: Record | None) -> str | None:
+    """The model whose job this is."""
+    return (record["wildcards"].get("model") or record["wildcards"].get("voter")) if record else None
+
+
+def _walk(path: str, claims: Mapping[str, Record], model: str | None, told: set[str]) -> Step:
     record = claims.get(path)
     step = Step(path, record)
     if path in told:
@@ -90,15 +136,14 @@ def _walk(path: str, claims: Mapping[str, Record], model: str, told: set[str]) -
     return step
 
 
-def _belongs(record: Record | None, model: str) -> bool:
+def _belongs(record: Record | None, model: str | None) -> bool:
     """Whether an input has to do with the row: not if it was made for another model, or only counts rows.
 
     The pool scores of other voters do: they selected the bench.
     """
-    if record is None:
+    if record is None or model is None:
         return True
-    owner = record["wildcards"].get("model") or record["wildcards"].get("voter")
-    return owner in (None, model) and record["rule"] not in ("accounting", "circular")
+    return _owner(record) in (None, model) and record["rule"] not in ("accounting", "circular")
 
 
 def _facts(path: str, record: Record | None, told: set[str]) -> list[str]:

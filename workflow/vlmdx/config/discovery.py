@@ -29,15 +29,16 @@ class Endpoint(Block):
     """A chat server with OpenAI's interface."""
 
     kind: Literal["endpoint"] = Field(description="a chat server with OpenAI's interface")
-    url: str = Field(min_length=1, description="base URL of the server")
-    name: str = Field(min_length=1, description="model to ask for")
-    key_variable: str | None = Field(None, description="environment variable that holds the API key; null sends none")
-    timeout: float = Field(60, gt=0, description="seconds until a request is given up")
-    retries: int = Field(5, ge=0, description="further tries after a time-out, a 429, a 5xx or an unreadable verdict")
-    parallel: int = Field(8, gt=0, description="requests at a time")
-    max_tokens: int = Field(256, gt=0, description="tokens of one verdict")
-    price_input: float = Field(0, ge=0, description="price of a million input tokens, for the count of costs")
-    price_output: float = Field(0, ge=0, description="price of a million output tokens")
+    base_url: str = Field(min_length=1, description="with version, e.g. http://localhost:8000/v1")
+    model: str = Field(min_length=1, description="as the server calls it")
+    api_key_env: str | None = Field(None, description="environment variable that holds the key; null sends none")
+    timeout: float = Field(60, gt=0, description="of one request, seconds")
+    retries: int = Field(5, ge=0, description="further tries of a request that failed or was answered unreadably")
+    backoff: float = Field(1.0, gt=0, description="before the first retry, seconds; doubles with each, up to 60")
+    max_tokens: int = Field(512, gt=0, description="most tokens of a reply")
+    workers: int = Field(4, gt=0, description="requests at a time")
+    prompt_price: float | None = Field(None, ge=0, description="per million tokens; null: costs are not counted")
+    completion_price: float | None = Field(None, ge=0, description="per million tokens")
 
 
 Verifier = Annotated[Oracle | ModelVerifier | Endpoint, Field(discriminator="kind")]
@@ -64,32 +65,56 @@ class Questioner(Block):
     max_pixels: int | None = Field(None, gt=0, description="pixel budget of the processor; null keeps its own")
     lora_rank: int | None = Field(None, gt=0, description="train adapters of this rank; null trains all weights")
     temperature: float = Field(1.0, gt=0, description="of sampling, in training and on held-out images")
-    max_tokens: int = Field(32, gt=0, description="tokens of a question; a longer one is cut and counted")
+    max_tokens: int = Field(32, gt=0, description="most tokens of a question, its end included")
+    trust_remote_code: bool = Field(False, description="run code from the model's own repository")
+
+
+class Prompts(Block):
+    """Prompt files; a changed text is a changed method."""
+
+    questioner: str = Field("resources/prompts/questioner.txt", description="asks for one question")
+    conme: str = Field("resources/prompts/conme.txt", description="the same, with the answerer's mistakes in it")
+    validity: str = Field(
+        "resources/prompts/validity.txt", description="verifier on a question, criterion by criterion"
+    )
+    reference: str = Field("resources/prompts/reference.txt", description="verifier's own answer")
+    judge: str = Field("resources/prompts/judge.txt", description="verifier on an answer")
+    primitives: str = Field("resources/prompts/primitives.txt", description="elementary abilities of a question")
 
 
 class Reward(Block):
     """R = delta * V * (1 - C) - P (arXiv 2604.04733, section 3)."""
 
     penalty: float = Field(0.5, ge=0, description="p of an invalid question (ours)")
-    buffer: int = Field(256, gt=0, description="failed questions of other images that diversity is measured against")
+    buffer: int = Field(256, ge=0, description="latest failed questions of all images that diversity is measured by")
+    semantic_weight: Share = Field(0.5, description="of the semantic term in delta; the lexical one has the rest")
+    diversity: bool = Field(True, description="false sets delta to 1, for an ablation")
     encoder: str = Field("minilm", description="sentence-transformers model: hub id, folder, or `minilm`, installed")
     encoder_revision: str | None = Field(None, description="commit of the encoder on the hub")
 
 
 class Training(Block):
-    """GRPO and fine-tuning; every method generates the same number of training questions."""
+    """GRPO and fine-tuning; every trained method asks the same number of training questions."""
 
-    steps: int = Field(200, gt=0, description="optimizer steps of GRPO")
-    prompts: int = Field(8, gt=0, description="prompts per step")
-    generations: int = Field(8, ge=2, description="questions per prompt, the group of GRPO")
-    learning_rate: float = Field(1e-5, gt=0, description="of GRPO")
-    beta: float = Field(0.0, ge=0, description="weight of the KL term to the starting policy")
-    patience: int = Field(20, gt=0, description="stop after this many steps in a row without any spread in the rewards")
+    steps: int = Field(200, gt=0, description="optimizer steps of GRPO; with the questions per step, the budget of all")
+    batch_size: int = Field(8, gt=0, description="questions per forward and backward pass")
+    accumulation: int = Field(4, gt=0, description="passes per step")
+    generations: int = Field(8, description="questions per prompt, the group of GRPO (arXiv 2402.03300); at least 2")
+    learning_rate: float = Field(1e-5, gt=0, description="of GRPO; falls linearly to 0")
+    beta: float = Field(0.0, ge=0, description="weight of the KL divergence to the first policy; 0 keeps no reference")
     save_every: int = Field(50, gt=0, description="steps between two checkpoints")
-    rounds: int = Field(3, gt=0, description="rounds of expert iteration; sft has one")
-    epochs: int = Field(2, gt=0, description="passes over the kept questions, per round")
-    finetune_rate: float = Field(1e-5, gt=0, description="learning rate of fine-tuning")
-    vllm: bool = Field(False, description="generate with vLLM, where it is installed")
+    patience: int = Field(20, gt=0, description="stop after this many steps in a row without any spread in the rewards")
+    mask_truncated: bool = Field(False, description="leave questions that were cut off out of the loss")
+    use_vllm: bool = Field(False, description="generate with vLLM, where it is installed; questions then have no seed")
+
+
+class Finetuning(Block):
+    """Fine-tuning on valid questions that the answerer failed: sft once, expert-iteration in rounds."""
+
+    rounds: int = Field(4, gt=0, description="rounds of expert iteration")
+    epochs: int = Field(2, gt=0, description="passes over the kept questions")
+    learning_rate: float = Field(1e-5, gt=0, description="peak; falls linearly to 0")
+    batch_size: int = Field(8, gt=0, description="questions per step")
 
 
 class Discovery(Block):
@@ -104,6 +129,8 @@ class Discovery(Block):
     questioner: Questioner = Field(Questioner(), description=Questioner.__doc__)
     reward: Reward = Field(Reward(), description=Reward.__doc__)
     training: Training = Field(Training(), description=Training.__doc__)
+    finetuning: Finetuning = Field(Finetuning(), description=Finetuning.__doc__)
+    prompts: Prompts = Field(Prompts(), description=Prompts.__doc__)
     replicates: int = Field(2000, ge=100, description="of the bootstrap, clustered by image")
     confidence: Share = Field(0.95, description="level of the intervals")
 

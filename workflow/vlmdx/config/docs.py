@@ -86,8 +86,8 @@ def _rows(block: type[BaseModel], prefix: str) -> list[str]:
         inner = _blocks(field.annotation)
         rows.append(f"| `{key}` | {_default(field)} | {_one_line(field.description)} |")
         for each in inner:
-            tagged = each.model_fields.get("importer")
-            slug = "" if not key.endswith(("datasets", "models")) else ".{slug}"
+            tagged = each.model_fields.get("importer") or each.model_fields.get("kind")
+            slug = "" if not key.endswith(("datasets", "models", "runs")) else ".{slug}"
             tag = f" ({get_args(tagged.annotation)[0]})" if tagged else ""
             rows += _rows(each, f"{key}{slug}{tag}.")
     return rows

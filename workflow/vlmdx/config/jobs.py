@@ -306,30 +306,41 @@ def faults(config: Config, here: Callable[[str], str]) -> list[str]:
     """What only the file system can tell, one line each: a model that cannot be found or has no adapter, a prompt."""
     config = pinned(config, here)
     lines = unpinned(config, here)
-    for slug, entry in config.models.items():
+    entries = {f"models.{slug}": entry for slug, entry in config.models.items()}
+    if config.discovery.runs:
+        policy = config.discovery.questioner
+        entries["discovery.questioner"] = Model(source=policy.source, revision=policy.revision)
+    for key, entry in entries.items():
         try:
             _adapter_modules(entry, Path(here(entry.source)))
         except (ValueError, OSError, KeyError) as error:
-            lines.append(f"config: models.{slug}: {error}")
+            lines.append(f"config: {key}: {error}")
     if config.scoring.circular and all(entry.readout == "text" for entry in config.models.values()):
         lines.append(
             "config: scoring.circular: no model has the letter read-out, so no options are shown that can turn"
         )
     if config.mechanism.dataset and config.mechanism.engine == "bridge" and not find_spec("transformer_lens"):
         lines.append("config: mechanism.engine: bridge needs transformer-lens; install it, or use `reference`")
-    for key in ("letter_prompt", "text_prompt"):
-        name = getattr(config.scoring, key)
+    for key, name in _prompts(config).items():
         if not os.path.isfile(here(name)):  # noqa: PTH113 -- as in `here`
-            lines.append(f"config: scoring.{key}: no file {name!r}")
+            lines.append(f"config: {key}: no file {name!r}")
             continue
         try:
             Path(here(name)).read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError) as error:
-            lines.append(f"config: scoring.{key}: {name!r} is no UTF-8 text ({error})")
+            lines.append(f"config: {key}: {name!r} is no UTF-8 text ({error})")
     for slug, dataset in config.datasets.items():
         paths_ = {key: value for key, value in dataset.model_dump().items() if key in SOURCES and value}
         lines += [f"config: datasets.{slug}.{key}: {said}" for key, path in paths_.items() if (said := _no_path(path))]
     return lines
+
+
+def _prompts(config: Config) -> dict[str, str]:
+    """Prompt files by key of the config, those of discovery only where it has runs."""
+    found = {f"scoring.{key}": getattr(config.scoring, key) for key in ("letter_prompt", "text_prompt")}
+    if config.discovery.runs:
+        found |= {f"discovery.prompts.{key}": name for key, name in config.discovery.prompts.model_dump().items()}
+    return found
 
 
 def _no_path(path: str) -> str | None:

@@ -16,6 +16,7 @@ SAMPLING = "results/mechanism/sampling.csv"
 PROBING = "results/mechanism/probing.csv"
 VSR = "results/mechanism/vsr.csv"
 MECHANISM_ACCOUNTING = "results/mechanism/accounting.csv"
+FDR = "results/fdr_table.csv"
 RESOLVED_CONFIG = "results/config.yaml"
 WORLDS = ("scenes", "mechanism")  # demo scenes of the main job, and of the mechanism target
 
@@ -84,6 +85,16 @@ def vsr(model: str, dataset: str, name: str) -> str:
 def mechanism(model: str, dataset: str, name: str) -> str:
     """A model's effects on all operations, its pathways, failure modes and figures."""
     return f"results/mechanism/{model}/{dataset}/{name}"
+
+
+def questioner(run: str, method: str, seed: str, name: str) -> str:
+    """A method's questioner: training.parquet, checkpoint, held_out.parquet."""
+    return f"results/discovery/{run}/{method}/{seed}/{name}"
+
+
+def discovery(run: str, name: str) -> str:
+    """What a run found: rollouts.parquet, taxonomy.json, tables and figures."""
+    return f"results/discovery/{run}/{name}"
 
 
 def figure(name: str, suffix: str) -> str:

@@ -4,6 +4,7 @@ from pydantic import Field, model_validator
 
 from vlmdx.config.base import Block, Slug
 from vlmdx.config.datasets import Dataset, Images, Pool
+from vlmdx.config.discovery import Discovery
 from vlmdx.config.mechanism import Mechanism
 from vlmdx.config.models import Demo, Model, Scoring
 from vlmdx.config.reliability import Corruptions, Reliability, Selection
@@ -27,6 +28,7 @@ class Config(Block):
     selection: Selection = Field(Selection(), description=Selection.__doc__)
     reliability: Reliability = Field(Reliability(), description=Reliability.__doc__)
     mechanism: Mechanism = Field(Mechanism(), description=Mechanism.__doc__)
+    discovery: Discovery = Field(Discovery(), description=Discovery.__doc__)
     demo: Demo = Field(Demo(), description=Demo.__doc__)
 
     @model_validator(mode="after")
@@ -65,6 +67,21 @@ class Config(Block):
                 raise ValueError(f"mechanism.models: {slug!r} is read out in words; effects are those on a letter")
         return self
 
+    @model_validator(mode="after")
+    def _discovery_agrees(self) -> "Config":
+        for slug, run in self.discovery.runs.items():
+            where = f"discovery.runs.{slug}"
+            if run.dataset not in self.datasets:
+                raise ValueError(f"{where}.dataset: no data set {run.dataset!r}; there are {sorted(self.datasets)}")
+            if run.answerer not in self.models:
+                raise ValueError(f"{where}.answerer: no model {run.answerer!r}; there are {sorted(self.models)}")
+            kinds = [verifier.kind for verifier in (run.verifier, run.second_verifier) if verifier]
+            if "oracle" in kinds and self.datasets[run.dataset].importer != "gqa":
+                raise ValueError(
+                    f"{where}: the oracle needs scene graphs; data set {run.dataset!r} is not of importer gqa"
+                )
+        return self
+
 
 DEMO = {
     "seed": 0,
@@ -91,5 +108,16 @@ DEMO = {
     "voters": ["qwen-demo", "llava-demo"],
     "selection": {"target": 100, "image_encoder": "resources/models/llava-demo"},
     "mechanism": {"dataset": "shapes-mechanism", "n": 60, "balance": True},
+    "discovery": {
+        "runs": {
+            "qwen": {"dataset": "shapes-mechanism", "answerer": "qwen-demo", "verifier": {"kind": "oracle"}},
+            "llava": {"dataset": "shapes-mechanism", "answerer": "llava-demo", "verifier": {"kind": "oracle"}},
+        },
+        "train_images": 180,
+        "held_out_images": 60,
+        "prompts": {"questioner": "resources/prompts/questioner-demo.txt", "conme": "resources/prompts/conme-demo.txt"},
+        "training": {"learning_rate": 3e-4, "steps": 200},
+        "finetuning": {"learning_rate": 3e-4},
+    },
 }
 """What the embedded default sets; the shipped config/config.yaml is this plus every default, with its descriptions."""

@@ -67,7 +67,7 @@ def train_questioner(
     for step in range(done, steps):
         warm = min(1.0, (step + 1) / WARMUP)
         for group in optimizer.param_groups:
-            group["lr"] = RATE * warm * 0.5 * (1 + np.cos(np.pi * step / steps))
+            group["lr"] = float(RATE * warm * 0.5 * (1 + np.cos(np.pi * step / steps)))
         loss = _loss(packer, template, seed, FIRST + step * IMAGES)
         optimizer.zero_grad(set_to_none=True)
         loss.backward()

@@ -1,7 +1,7 @@
 """Greedy generation by any adapter: what answerer and model verifier say."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from PIL import Image
@@ -9,8 +9,8 @@ from torch import Tensor
 from tqdm import tqdm
 from transformers import GenerationConfig, LogitsProcessor, LogitsProcessorList
 
-from vlmdx.discovery.sample import encode, end_ids
-from vlmdx.models.adapter import Adapter
+from vlmdx.discovery.sample import check_length, end_ids
+from vlmdx.models.adapter import Adapter, Row
 
 QUIET_BELOW = 64  # so few prompts take no progress bar
 
@@ -56,20 +56,17 @@ def generate(
         PromptError: a prompt or image that this model cannot be shown.
         ValueError: the model's logits are not numbers.
     """
+    rows = [adapter.encode(adapter.render(prompt), image) for prompt, image in zip(prompts, images, strict=True)]
+    lengths = [len(ids) + max_tokens for ids in rows]
+    if rows:
+        check_length(adapter, max(lengths))
     found: dict[int, Generated] = {}
-    lengths = [_length(adapter, prompt, image) + max_tokens for prompt, image in zip(prompts, images, strict=True)]
     with tqdm(total=len(prompts), desc=desc, unit="reply", disable=len(prompts) < QUIET_BELOW) as bar:
         for batch in _batches(lengths, batch_tokens):
-            made = _generate(adapter, [prompts[i] for i in batch], [images[i] for i in batch], max_tokens)
+            made = _generate(adapter, [rows[i] for i in batch], [images[i] for i in batch], max_tokens)
             found |= dict(zip(batch, made, strict=True))
             bar.update(len(batch))
     return [found[i] for i in range(len(prompts))]
-
-
-def _length(adapter: Adapter, prompt: str, image: Image.Image) -> int:
-    """Tokens of a prompt with an image of this size; the image's are counted (and checked) once per size."""
-    shortest = len(adapter.encode(adapter.render("?"), image))
-    return shortest + len(adapter.processor.tokenizer(prompt, add_special_tokens=False)["input_ids"])
 
 
 def _batches(lengths: Sequence[int], batch_tokens: int) -> Iterator[list[int]]:
@@ -86,9 +83,15 @@ def _batches(lengths: Sequence[int], batch_tokens: int) -> Iterator[list[int]]:
 
 @torch.inference_mode()
 def _generate(
-    adapter: Adapter, prompts: Sequence[str], images: Sequence[Image.Image], max_tokens: int
+    adapter: Adapter, prompts: Sequence[Tensor], images: Sequence[Image.Image], max_tokens: int
 ) -> list[Generated]:
-    inputs = encode(adapter, prompts, images, max_tokens)
+    """Replies to encoded prompts, one batch; each picture passes the vision tower once."""
+    seen = [(image.size, image.tobytes()) for image in images]
+    distinct = dict(zip(seen, images, strict=True))
+    which = [list(distinct).index(picture) for picture in seen]
+    rows = [Row(ids, number) for ids, number in zip(prompts, which, strict=True)]
+    text = replace(adapter, padding_side="left").text_inputs(rows)
+    text.pop("position_ids", None)  # `generate` makes its own from the mask
     tokenizer, ends, greedy = adapter.processor.tokenizer, end_ids(adapter), Greedy()
     # What is not set here is taken from the model's generation config, which may sample, or penalise repetitions.
     config = GenerationConfig(
@@ -106,17 +109,18 @@ def _generate(
         use_cache=True,
     )
     made = adapter.model.generate(
-        **{name: tensor.to(adapter.model.device) for name, tensor in inputs.items()},
+        **text,
+        **adapter.vision_inputs(list(distinct.values()), which),
         generation_config=config,
         logits_processor=LogitsProcessorList([greedy]),
     )
-    replies = made[:, inputs["input_ids"].shape[1] :].tolist()
+    replies = made[:, text["input_ids"].shape[1] :].tolist()
     logprobs = torch.stack(greedy.logprobs, dim=1).tolist()
     found = []
     for row, values in zip(replies, logprobs, strict=True):
         stop = next((place for place, token in enumerate(row) if token in ends), len(row))
-        text = tokenizer.decode(row[:stop], skip_special_tokens=True).strip()
-        found.append(Generated(text, sum(values[:stop]), stop, stop < len(row)))
+        said = tokenizer.decode(row[:stop], skip_special_tokens=True).strip()
+        found.append(Generated(said, sum(values[:stop]), stop, stop < len(row)))
     return found
 
 

@@ -24,9 +24,10 @@ from vlmdx.discovery.panel import NO_SEED, Panel, Row, Slot, completion_text, si
 from vlmdx.discovery.pictures import Picture
 from vlmdx.discovery.passes import completion_logprobs, prove_pixels
 from vlmdx.discovery.plan import Place
-from vlmdx.discovery.prompts import clean_question, questioner_prompt
+from vlmdx.discovery.prompts import clean_question
 from vlmdx.discovery.rollouts import Recorder
-from vlmdx.discovery.sample import Sampled, draw, end_ids, question_seed
+from vlmdx.discovery.sample import Sampled, draw, end_ids
+from vlmdx.discovery.sequence import place_slots, plain
 from vlmdx.discovery.settings import TrainSettings
 from vlmdx.models.adapter import Adapter
 
@@ -82,17 +83,13 @@ class QuestionerTrainer(GRPOTrainer):
     # ---- before a question is drawn --------------------------------------------------------------------------------
 
     def slots(self, inputs: Sequence[Row]) -> list[Slot]:
-        """The questions to draw, from rows of the data set; consecutive equal rows are the samples of one prompt."""
-        made: list[Slot] = []
-        for number, row in enumerate(inputs):
-            place = self.places[row["step"]][row["place"]]
-            picture, step = self.pictures[place.image], self.first + row["step"] + 1
-            sample = number % self.num_generations
-            earlier = self.memory.earlier(picture.image_id) if place.turn else ()
-            seed = NO_SEED if self.settings.use_vllm else question_seed(self.seed, step, picture.image_id, place.turn, sample)
-            prompt = questioner_prompt(self.panel.instruction, earlier)
-            made.append(Slot(picture, step, place.turn, sample, seed, prompt, earlier))
-        return made
+        """The questions to draw, from rows of the data set: each prompt's samples follow each other."""
+        step = inputs[0]["step"]
+        places = [self.places[step][row["place"]] for row in inputs[:: self.num_generations]]
+        shown = [(self.pictures[place.image], place.turn) for place in places]
+        prompter = plain(self.panel.instruction)
+        slots = place_slots(shown, self.first + step + 1, self.num_generations, self.seed, self.memory, prompter)
+        return [replace(slot, seed=NO_SEED) for slot in slots] if self.settings.use_vllm else slots
 
     def draw(self, prompts: Sequence[Any], trainer: Any) -> dict[str, Any]:
         """TRL's rollout function: one completion per row of the batch."""
@@ -202,12 +199,25 @@ class QuestionerTrainer(GRPOTrainer):
             part = slice(start, start + size)
             shown = [self._slots[row].picture.image_id for row in self._micro[part]]
             seen = {image_id: (images or self._images)[image_id] for image_id in shown}
-            made = completion_logprobs(
-                adapter, model, input_ids[part], attention_mask[part], logits_to_keep, shown, seen
-            )
-            logprobs.append(made[0])
-            entropies.append(made[1])
+            rows = list(zip(input_ids[part], attention_mask[part].bool(), strict=True))
+            prompts = [ids[:-logits_to_keep][real[:-logits_to_keep]] for ids, real in rows]
+            said = [ids[-logits_to_keep:][real[-logits_to_keep:]] for ids, real in rows]
+            made = completion_logprobs(adapter, model, prompts, said, shown, seen)
+            for found, values in zip((logprobs, entropies), made, strict=True):
+                found.append(torch.nn.functional.pad(values, (0, logits_to_keep - values.shape[1])))
         return torch.cat(logprobs), torch.cat(entropies), None
+
+    def _load_from_checkpoint(self, resume_from_checkpoint: str, model: Any = None) -> None:
+        """As the Trainer does, but through `from_pretrained`.
+
+        A checkpoint has the hub's names of the weights. The Trainer loads them by the names in memory, which for
+        several families are others, and goes on with a warning and the weights it had: those of the start.
+        """
+        model = self.accelerator.unwrap_model(model or self.model)
+        if hasattr(model, "peft_config"):
+            return super()._load_from_checkpoint(resume_from_checkpoint, model)
+        saved = type(model).from_pretrained(resume_from_checkpoint, dtype=model.dtype)
+        model.load_state_dict(saved.state_dict(), strict=True)
 
     def create_model_card(self, *args: Any, **kwargs: Any) -> None:
         """No card: what made a checkpoint stands in the artifact's own record."""

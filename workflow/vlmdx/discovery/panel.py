@@ -5,6 +5,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from PIL import Image
+
 from vlmdx.discovery.memory import Embed, Memory
 from vlmdx.discovery.pictures import Picture
 from vlmdx.discovery.reward import RewardSettings
@@ -40,7 +42,8 @@ class Panel:
 
     def grade(self, slots: Sequence["Slot"], drawn: Sequence[Sampled], memory: Memory) -> list[Row]:
         """Rows of ROLLOUTS (without run, method, seed, phase) for the questions drawn for ``slots``, in order."""
-        asked = [slot.asked(said) for slot, said in zip(slots, drawn, strict=True)]
+        images = {slot.picture.image_id: slot.picture.image for slot in slots}  # decoded once, and shared as one object
+        asked = [slot.asked(said, images[slot.picture.image_id]) for slot, said in zip(slots, drawn, strict=True)]
         return grade(asked, self.answerer, self.verifier, memory, self.instruction)
 
 
@@ -65,10 +68,10 @@ class Slot:
     prompt: str
     earlier: tuple[str, ...]
 
-    def asked(self, drawn: Sampled) -> Asked:
-        """The slot with the question that was drawn for it."""
+    def asked(self, drawn: Sampled, image: Image.Image) -> Asked:
+        """The slot with the question that was drawn for it; ``image`` is the decoded picture."""
         return Asked(
-            Question(self.picture.image_id, self.picture.image, drawn.text, self.earlier),
+            Question(self.picture.image_id, image, drawn.text, self.earlier),
             self.picture.sha256,
             self.step,
             self.turn,

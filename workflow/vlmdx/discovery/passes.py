@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
+from dataclasses import replace
 from typing import Any
 
 import torch
@@ -14,51 +15,46 @@ from vlmdx.models.adapter import Adapter, Row
 def completion_logprobs(
     adapter: Adapter,
     model: Any,
-    ids: Tensor,
-    mask: Tensor,
-    keep: int,
+    prompts: Sequence[Tensor],
+    completions: Sequence[Tensor],
     shown: Sequence[str],
     images: Mapping[str, Image.Image],
 ) -> tuple[Tensor, Tensor]:
-    """Log-probabilities and entropies of completions, from TRL's fused head.
+    """Log-probabilities and entropies of completions' tokens, from TRL's fused head (no logits of whole prompts).
 
     Args:
         adapter: makes the inputs.
-        model: what runs, with TRL's fused head (``trl.trainer.utils.add_fused_lm_head``); the adapter's model or a
-            wrapper of it.
-        ids: int64 [rows, prompt + keep]: prompts filled up on the left, completions on the right.
-        mask: int64, the same shape: 1 at real tokens.
-        keep: length of the longest completion.
+        model: what runs, with ``trl.trainer.utils.add_fused_lm_head``; the adapter's model or a wrapper of it.
+        prompts: int64 [length] each, image tokens expanded.
+        completions: int64 [length] each; may be empty.
         shown: id of the image of each row.
         images: by id; each passes the vision tower once.
 
     Returns:
-        Two float tensors [rows, keep], nats; 0 where ``mask`` is 0.
+        Two float tensors [rows, longest completion], nats, 0 after a row's end; the second is 0 if the head gives no
+        entropies.
     """
     order = {image_id: number for number, image_id in enumerate(images)}
     which = [order[image_id] for image_id in shown]
-    rows = [Row(row[real.bool()].cpu(), number) for row, real, number in zip(ids, mask, which, strict=True)]
-    text = adapter.text_inputs(rows)
-    real = mask[:, -keep:].bool()
-    # Where the completion's tokens stand in the rows as the adapter lays them out.
-    lengths, said = mask.sum(1, keepdim=True), real.sum(1, keepdim=True)
-    places = lengths - said + torch.arange(keep, device=ids.device)
-    offset = 0 if adapter.padding_side == "right" else text["input_ids"].shape[1] - lengths
-    places = (places + offset).clamp(max=text["input_ids"].shape[1] - 1)
-    labels = torch.full_like(text["input_ids"], -100)
-    for row, place, used in zip(labels, places, real, strict=True):
-        row[place[used]] = 1
-    labels = torch.where(labels == 1, text["input_ids"], -100)
-    vision = adapter.vision_inputs(list(images.values()), which)
-    out = model(**text, **vision, labels=labels, fused_lm_head=True)
-    # Entry i of the head's output is about token i + 1.
-    logprobs, entropies = (
-        torch.where(real, values.gather(1, (places - 1).clamp(max=values.shape[1] - 1)), 0.0)
-        if values is not None
-        else None
-        for values in (out.log_probs, out.entropy)
-    )
-    return logprobs, torch.zeros_like(logprobs) if entropies is None else entropies
+    ids = [torch.cat(pair).cpu() for pair in zip(prompts, completions, strict=True)]
+    adapter = replace(adapter, padding_side="right")
+    text = adapter.text_inputs([Row(row, number) for row, number in zip(ids, which, strict=True)])
+    device = text["input_ids"].device
+    starts = torch.tensor([len(prompt) for prompt in prompts], device=device)[:, None]
+    lengths = torch.tensor([len(said) for said in completions], device=device)[:, None]
+    steps = torch.arange(max(1, int(lengths.max())), device=device)
+    positions = torch.arange(text["input_ids"].shape[1], device=device)
+    said = (positions >= starts) & (positions < starts + lengths)
+    labels = text["input_ids"].masked_fill(~said, -100)
+    out = model(**text, **adapter.vision_inputs(list(images.values()), which), labels=labels, fused_lm_head=True)
+    real = steps < lengths
+    places = (starts + steps - 1).clamp(max=out.log_probs.shape[1] - 1)  # entry i is about token i + 1
+
+    def take(values: Tensor) -> Tensor:
+        return values.gather(1, places).masked_fill(~real, 0.0)
+
+    logprobs = take(out.log_probs)
+    return logprobs, torch.zeros_like(logprobs) if out.entropy is None else take(out.entropy)
 
 
 @torch.no_grad()

@@ -71,7 +71,9 @@ def plain(text: str) -> str:
     Raw, one such word in a question or an answer changes the number of image tokens of the prompt it is put into, or
     ends its turn.
     """
-    return SPECIAL.sub(lambda match: f"({match[0][1:-1].strip('|')})", text)
+    while SPECIAL.search(text):  # one may be left when the one inside it is gone
+        text = SPECIAL.sub(lambda match: f"({match[0][1:-1].strip('|')})", text)
+    return text
 
 
 def _lines(questions: Sequence[str]) -> str:

@@ -5,8 +5,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import torch
-from peft import LoraConfig
 from trl import GRPOConfig
 
 from vlmdx.discovery.callbacks import Watch
@@ -19,6 +17,7 @@ from vlmdx.discovery.plan import Place
 from vlmdx.discovery.rollouts import Recorder, read_parts
 from vlmdx.discovery.sample import banned_ids
 from vlmdx.discovery.settings import TrainSettings
+from vlmdx.discovery.weights import full_weights, lora
 from vlmdx.models.adapter import Adapter
 
 logger = logging.getLogger(__name__)
@@ -66,7 +65,8 @@ def reinforce(
     done = read_parts(recorder.folder).to_pylist()
     if checkpoint:
         logger.warning("going on after step %d, from %s", first + step, checkpoint)
-    _freeze(adapter, settings.lora_rank)
+    if settings.lora_rank is None:
+        full_weights(adapter)
     trainer = QuestionerTrainer(
         adapter=adapter,
         panel=panel,
@@ -79,7 +79,7 @@ def reinforce(
         first=first,
         seed=seed,
         done=done,
-        peft=_lora(adapter, settings.lora_rank),
+        peft=None if settings.lora_rank is None else lora(adapter, settings.lora_rank),
     )
     trainer.train(resume_from_checkpoint=str(checkpoint) if checkpoint else None)
     return trainer.accelerator.unwrap_model(trainer.model)
@@ -116,26 +116,3 @@ def _arguments(adapter: Adapter, settings: TrainSettings, steps: int, folder: Pa
         disable_tqdm=True,
         report_to=[],
     )
-
-
-def _freeze(adapter: Adapter, lora_rank: int | None) -> None:
-    """Keep the vision tower as it is: the reward is to change what is asked, not what is seen."""
-    if lora_rank is not None:
-        return  # LoRA freezes all but its own weights
-    tower = adapter.model.get_encoder(modality="image")
-    if tower in (adapter.model, adapter.model.base_model):
-        raise ValueError(f"{adapter.source}: no vision tower found to keep frozen; train it with `lora_rank`")
-    tower.requires_grad_(False)
-
-
-def _lora(adapter: Adapter, rank: int | None) -> LoraConfig | None:
-    """LoRA (arXiv 2106.09685) on all linear layers of the language model, scaled by alpha = 2 rank."""
-    if rank is None:
-        return None
-    inside = {id(module) for layer in adapter.decoder_layers for module in layer.modules()}
-    linear = [
-        name
-        for name, module in adapter.model.named_modules()
-        if id(module) in inside and isinstance(module, torch.nn.Linear)
-    ]
-    return LoraConfig(r=rank, lora_alpha=2 * rank, lora_dropout=0.0, target_modules=linear, task_type="CAUSAL_LM")

@@ -56,12 +56,17 @@ def end_ids(adapter: Adapter) -> list[int]:
 
     Knowing only one of several makes ended questions count as cut off (huggingface/trl#7039).
     """
-    tokenizer = adapter.processor.tokenizer
     declared = adapter.model.generation_config.eos_token_id
-    ids = {tokenizer.eos_token_id, *(declared if isinstance(declared, list) else [declared])} - {None}
+    known = {adapter.processor.tokenizer.eos_token_id, *(declared if isinstance(declared, list) else [declared])}
+    return sorted((known | {turn_end(adapter)}) - {None})
+
+
+def turn_end(adapter: Adapter) -> int | None:
+    """The special token that the chat template puts after an answer; the tokenizer's end token where it puts none."""
+    tokenizer = adapter.processor.tokenizer
     rest = adapter.render_answer("?", "ANSWER").rpartition("ANSWER")[2]
     first = tokenizer(rest, add_special_tokens=False)["input_ids"][:1]
-    return sorted(ids | (set(first) & _special(tokenizer)))
+    return first[0] if first and first[0] in _special(tokenizer) else tokenizer.eos_token_id
 
 
 def banned_ids(adapter: Adapter) -> list[int]:

@@ -1,6 +1,7 @@
 """Plain rules that catch known exploits before any verifier is asked (science: B, Known exploits)."""
 
 import re
+import unicodedata
 
 from vlmdx.discovery.prompts import SPECIAL
 from vlmdx.discovery.roles import Question, Validity
@@ -23,7 +24,7 @@ def screen(question: Question, instruction: str = "") -> Validity | None:
     Args:
         instruction: the questioner's prompt file, as text; copying from it is no question.
     """
-    text, found = question.text, words(question.text)
+    text, found = unicodedata.normalize("NFKC", question.text), words(question.text)
     if SPECIAL.search(text):
         return Validity(False, "grammatical", "holds the text of a special token")
     if len(found) < MIN_WORDS:

@@ -1,13 +1,9 @@
 """Verifier of kind ``endpoint``: any OpenAI-compatible chat server, prompted."""
 
 import base64
-import hashlib
-import json
 import logging
 import os
-import threading
 import time
-from collections import Counter
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -19,9 +15,9 @@ import openai
 from PIL import Image
 from tqdm import tqdm
 
+from vlmdx.discovery.endpoint_store import Replies, Usage
 from vlmdx.discovery.prompted import PromptedVerifier, Reply, Unreadable, VerifierPrompts
 from vlmdx.images.pixels import pixel_sha256, png_bytes
-from vlmdx.schema.io import atomic
 
 LONGEST_PAUSE = 60.0  # s, whatever back-off or the server's Retry-After say
 _REFUSED = (401, 403, 404)  # wrong key, path or model: every further request would fail as well
@@ -84,14 +80,13 @@ class Endpoint:
     def __init__(
         self, settings: EndpointSettings, cache: Path, usage: Path, sleep: Callable[[float], None] = time.sleep
     ) -> None:
-        self.settings, self._cache, self._usage, self._sleep = settings, Path(cache), Path(usage), sleep
+        self.settings, self._sleep, self._replies = settings, sleep, Replies(cache)
+        self.usage = Usage(usage, settings.model, (settings.prompt_price, settings.completion_price))
         self._key = _api_key(settings.api_key_env)
         # The client's own retries are off: ours are counted, and also cover replies that cannot be read.
         self._client = openai.OpenAI(
             base_url=settings.base_url, api_key=self._key or "none", timeout=settings.timeout, max_retries=0
         )
-        self._lock = threading.Lock()
-        self.counts: Counter[str] = Counter(self._counted_before())
 
     def __call__(
         self, prompts: Sequence[str], images: Sequence[Image.Image], read: Callable[[str], Any]
@@ -102,9 +97,13 @@ class Endpoint:
             EndpointError: the server refuses key, path or model.
         """
         pixels = [np.asarray(image.convert("RGB")) for image in images]
-        keys = [self._name(prompt, image) for prompt, image in zip(prompts, pixels, strict=True)]
+        settings = self.settings
+        keys = [
+            Replies.key(settings.model, prompt, pixel_sha256(image), settings.max_tokens)
+            for prompt, image in zip(prompts, pixels, strict=True)
+        ]
         asked = dict(zip(keys, zip(prompts, pixels, strict=True), strict=True))  # the same thing is asked once
-        with ThreadPoolExecutor(self.settings.workers) as pool:
+        with ThreadPoolExecutor(settings.workers) as pool:
             replies = pool.map(lambda key: self._reply(key, *asked[key], read), asked)
             found = dict(
                 zip(asked, tqdm(replies, "verify", len(asked), unit="reply", disable=len(asked) < 2), strict=True)
@@ -112,15 +111,16 @@ class Endpoint:
         return [found[key] for key in keys]
 
     def _reply(self, key: str, prompt: str, pixels: np.ndarray, read: Callable[[str], Any]) -> Reply:
-        if (kept := self._kept(key, read)) is not None:
-            self._count(cached=1)
+        if (kept := self._replies.get(key, read)) is not None:
+            self.usage.add(cached=1)
             return Reply(kept)
         failure, wait = Reply(None, "not asked"), 0.0
         for attempt in range(self.settings.retries + 1):
             if attempt:
-                self._count(retries=1)
+                self.usage.add(retries=1)
                 self._sleep(max(wait, self._pause(key, attempt)))
-            self._count(requests=1)
+            wait = 0.0
+            self.usage.add(requests=1)
             try:
                 text, tokens = self._request(prompt, pixels)
             except openai.APIStatusError as error:
@@ -134,16 +134,16 @@ class Endpoint:
             except (openai.OpenAIError, ValueError) as error:  # no connection, time-out, no JSON, no completion
                 failure = Reply(None, self._hide(f"{type(error).__name__}: {_short(error)}"))
             else:
-                self._count(**tokens)
+                self.usage.add(**tokens)
                 try:
                     read(text)
                 except Unreadable:
                     failure = Reply(text)
                 else:
-                    self._keep(key, text, tokens)
+                    self._replies.put(key, self.settings.model, text, tokens)
                     return Reply(text)
             log.warning("request %s, try %d: %s", key[:8], attempt + 1, failure.reason or "unreadable reply")
-        self._count(undecided=1)
+        self.usage.add(undecided=1)
         return failure
 
     def _request(self, prompt: str, pixels: np.ndarray) -> tuple[str, dict[str, int]]:
@@ -194,61 +194,6 @@ class Endpoint:
 
     def _hide(self, text: str) -> str:
         return text.replace(self._key, "***") if self._key else text
-
-    # ---- cache and count ------------------------------------------------------------------------------------------
-
-    def _name(self, prompt: str, pixels: np.ndarray) -> str:
-        """Content of a request: model, prompt, image, limit."""
-        asked = [self.settings.model, prompt, pixel_sha256(pixels), self.settings.max_tokens]
-        return hashlib.sha256(json.dumps(asked).encode()).hexdigest()
-
-    def _kept(self, key: str, read: Callable[[str], Any]) -> str | None:
-        try:
-            text = json.loads(self._file(key).read_text())["reply"]
-            read(text)
-        except (FileNotFoundError, Unreadable):
-            return None
-        except (ValueError, KeyError, TypeError) as error:
-            raise ValueError(f"{self._file(key)}: no reply of this cache ({error}); remove it and run again") from error
-        return text
-
-    def _keep(self, key: str, text: str, tokens: dict[str, int]) -> None:
-        with atomic(self._file(key)) as temporary:
-            temporary.write_text(json.dumps({"model": self.settings.model, "reply": text, **tokens}))
-
-    def _file(self, key: str) -> Path:
-        return self._cache / key[:2] / f"{key}.json"
-
-    def _count(self, **more: int) -> None:
-        with self._lock:
-            self.counts.update(more)
-            with atomic(self._usage) as temporary:
-                temporary.write_text(json.dumps(self.usage(), indent=1) + "\n")
-
-    def usage(self) -> dict[str, Any]:
-        """Requests, retries, replies, undecided, tokens; ``cost`` is None where no price is set."""
-        prices = self.settings.prompt_price, self.settings.completion_price
-        spent = [self.counts["prompt_tokens"], self.counts["completion_tokens"]]
-        cost = sum(p * n / 1e6 for p, n in zip(prices, spent, strict=True)) if None not in prices else None  # type: ignore[operator]
-        return {"model": self.settings.model, **{name: self.counts[name] for name in COUNTED}, "cost": cost}
-
-    def _counted_before(self) -> dict[str, int]:
-        if not self._usage.exists():
-            return {}
-        before = json.loads(self._usage.read_text())
-        return {name: before[name] for name in COUNTED}
-
-
-COUNTED = (
-    "requests",
-    "retries",
-    "replies",
-    "cached",
-    "undecided",
-    "prompt_tokens",
-    "completion_tokens",
-    "replies_without_usage",
-)
 
 
 def _api_key(variable: str | None) -> str:

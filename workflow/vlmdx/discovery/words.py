@@ -2,6 +2,7 @@
 
 import re
 import unicodedata
+from functools import lru_cache
 
 # Words that can go or change without changing what is asked.
 _FILLERS = frozenset(
@@ -11,12 +12,18 @@ _BE = frozenset({"is", "are", "was", "were", "be", "do", "does", "did", "has", "
 _SPELLING = {"colour": "color", "grey": "gray", "centre": "center"}
 
 
+# Chinese characters and Japanese kana stand for themselves: these scripts put no spaces between words.
+_UNSPACED = r"[\u3040-\u30ff\u3400-\u9fff]"
+_WORD = re.compile(rf"{_UNSPACED}|(?:(?!{_UNSPACED})\w)+(?:['-](?:(?!{_UNSPACED})\w)+)*")
+
+
 def words(text: str) -> list[str]:
     """Lower-case words and numbers of ``text`` in order, punctuation off, after NFKC."""
     plain = unicodedata.normalize("NFKC", text).casefold().replace("\u2019", "'")
-    return [word.removesuffix("'s") for word in re.findall(r"\w+(?:['-]\w+)*", plain)]
+    return [word.removesuffix("'s") for word in _WORD.findall(plain)]
 
 
+@lru_cache(maxsize=1 << 16)
 def prefix(text: str) -> str:
     """First two words, by which the lexical term of Δ and lexical diversity count (ours: two)."""
     return " ".join(words(text)[:2])

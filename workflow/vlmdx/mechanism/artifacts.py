@@ -2,15 +2,18 @@
 
 import json
 import os
+from collections.abc import Mapping
 from typing import Any
 
 import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 import torch
+from safetensors import safe_open
 from safetensors.torch import save_file
 
 from vlmdx.schema import atomic
+from vlmdx.schema.io import FOOTER_KEY
 from vlmdx.schema.tables import EFFECTS
 
 KEY = ["item_id", "intervention", "position", "layer"]
@@ -44,10 +47,11 @@ def set_aside(parts: pa.Table, operation: str) -> list[dict[str, Any]]:
     ]
 
 
-def save_tensors(path: str | os.PathLike, parts: pa.Table) -> None:
+def save_tensors(path: str | os.PathLike, parts: pa.Table, provenance: Mapping[str, Any] | None = None) -> None:
     """Effects as tensors: ``{role}.{intervention}.{position}`` float32 [layers, samples], in nats.
 
-    The samples (item and branch) of each tensor stand, in order, in the file's metadata as JSON.
+    The metadata has one entry, ``vlmdx``: JSON of ``samples``, the item and branch of each column by tensor, and
+    ``provenance``. One entry, because safetensors writes several in a random order.
     """
     frame = parts.filter(pc.is_null(parts["reason"])).to_pandas()
     frame["delta"] = frame["logprob_clean"] - frame["logprob"]
@@ -56,9 +60,28 @@ def save_tensors(path: str | os.PathLike, parts: pa.Table) -> None:
         wide = group.pivot(index="layer", columns=["item_id", "branch"], values="delta").sort_index(axis=1)
         key = ".".join(name)
         tensors[key] = torch.tensor(wide.to_numpy("float32", copy=True))
-        samples[key] = json.dumps([[item_id, int(branch)] for item_id, branch in wide.columns])
+        samples[key] = [[item_id, int(branch)] for item_id, branch in wide.columns]
+    _save(path, tensors, samples, provenance)
+
+
+def join_tensors(
+    path: str | os.PathLike, named: Mapping[str, str | os.PathLike], provenance: Mapping[str, Any] | None = None
+) -> None:
+    """Files of :func:`save_tensors` as one, each tensor with the file's name in ``named`` in front of its own."""
+    tensors, samples = {}, {}
+    for name, source in named.items():
+        with safe_open(source, "pt") as file:
+            about = json.loads(file.metadata()[FOOTER_KEY.decode()])["samples"]
+            for key in file.keys():  # noqa: SIM118 -- a safetensors file is no mapping
+                tensors[f"{name}.{key}"] = file.get_tensor(key)
+                samples[f"{name}.{key}"] = about[key]
+    _save(path, tensors, samples, provenance)
+
+
+def _save(path: str | os.PathLike, tensors: dict, samples: dict, provenance: Mapping[str, Any] | None) -> None:
+    record = json.dumps({"samples": samples, "provenance": provenance or {}}, sort_keys=True)
     with atomic(path) as temporary:
-        save_file(tensors, temporary, metadata=samples)
+        save_file(tensors, temporary, metadata={FOOTER_KEY.decode(): record})
 
 
 def account(parts: pa.Table, items: int, operation: str) -> str:

@@ -18,6 +18,7 @@ from torch import Tensor
 
 from vlmdx.mechanism import reference
 from vlmdx.mechanism.clean import EngineError, check_attention
+from vlmdx.mechanism.reference import gold_log_probability
 from vlmdx.mechanism.sample import ATTENTION_KNOCKOUT, MEAN_ABLATION, MLP_ANSWER, MLP_OBJECT, Result, Sample, Spec
 from vlmdx.models.adapter import Adapter, Row
 
@@ -29,7 +30,8 @@ class Bridge:
     """A bridged copy of the adapter's model.
 
     Raises:
-        EngineError: transformer-lens is not installed, or the bridge does not give the model's log-probabilities.
+        EngineError: transformer-lens is not installed or has no bridge for the family, or the bridge does not give the
+            model's log-probabilities.
     """
 
     def __init__(self, adapter: Adapter, sample: Sample) -> None:
@@ -39,31 +41,38 @@ class Bridge:
         except ImportError as error:
             raise EngineError("engine: bridge needs transformer-lens; install it, or use engine: reference") from error
         self.adapter = replace(adapter, model=copy.deepcopy(adapter.model))
-        self.bridge = TransformerBridge.boot_transformers(
-            adapter.source,
-            hf_model=self.adapter.model,
-            tokenizer=adapter.processor.tokenizer,
-            device=adapter.model.device,
-            dtype=adapter.model.dtype,
-        )
-        own, bridged = reference.log_probabilities(adapter, sample), self.log_probabilities(sample, [])
+        try:
+            self.bridge = TransformerBridge.boot_transformers(
+                adapter.source,
+                hf_model=self.adapter.model,
+                tokenizer=adapter.processor.tokenizer,
+                device=adapter.model.device,
+                dtype=adapter.model.dtype,
+            )
+        except ValueError as error:  # transformer-lens lists all architectures it has
+            name = type(adapter.model).__name__
+            raise EngineError(
+                f"{adapter.source}: transformer-lens has no bridge for {name}; use engine: fast or engine: reference"
+            ) from error
+        own, bridged = reference.answer_log_probabilities(adapter, sample), self.log_probabilities(sample, [])
         difference = (own - bridged).abs().max().item()
         if not difference <= (PARITY if adapter.model.dtype == torch.float32 else 0.1):
             raise EngineError(f"{adapter.source}: the bridge's log-probabilities differ by {difference:.2g}")
         self.pattern_acts = [self._acts(sample, layer, bridged) for layer in range(len(adapter.decoder_layers))]
 
     def log_probabilities(self, sample: Sample, hooks: Sequence[Hook]) -> Tensor:
-        """float32 [vocabulary] after the prompt, under hooks."""
+        """float32 [gold tokens, vocabulary] at the positions that predict the gold answer, under hooks."""
+        count = len(sample.gold)
         inputs: dict[str, Any] = {
-            **self.adapter.text_inputs([Row(sample.ids, 0)]),
+            **self.adapter.text_inputs([Row(sample.sequence, 0, count)]),
             **self.adapter.pixels([sample.image]),
         }
         ids = inputs.pop("input_ids")
         logits = self.bridge.run_with_hooks(ids, return_type="logits", fwd_hooks=list(hooks), **inputs)
-        return logits[0, -1].float().log_softmax(-1)
+        return logits[0, -count:].float().log_softmax(-1)
 
     def under(self, sample: Sample, spec: Spec) -> Tensor:
-        """float32 [vocabulary] under one intervention."""
+        """float32 [gold tokens, vocabulary] under one intervention."""
         layers = range(spec.layer, spec.layer + spec.layers)
         if spec.kind == ATTENTION_KNOCKOUT and not all(self.pattern_acts[layer] for layer in layers):
             with reference.installed(_native(self.adapter), sample, spec) as fired:
@@ -91,16 +100,16 @@ def effects(adapter: Adapter, samples: Sequence[Sample], specs: Sequence[Spec], 
     """
     bridge = Bridge(adapter, samples[0])
     clean = [bridge.log_probabilities(sample, []) for sample in samples]
-    changed = [[bridge.under(sample, spec)[sample.target] for sample in samples] for spec in specs]
+    changed = [[gold_log_probability(bridge.under(sample, spec), sample) for sample in samples] for spec in specs]
     return Result(
-        torch.stack([row[s.target] for s, row in zip(samples, clean, strict=True)]).cpu(),
+        torch.stack([gold_log_probability(found, s) for s, found in zip(samples, clean, strict=True)]).cpu(),
         torch.stack([torch.stack(row) for row in changed]).cpu(),
-        [row[list(s.letters)].cpu() for s, row in zip(samples, clean, strict=True)],
+        [found[0, list(s.letters)].cpu() for s, found in zip(samples, clean, strict=True)],
     )
 
 
 def _hook(sample: Sample, spec: Spec, layer: int) -> Hook:
-    tokens, vision, answer = list(sample.tokens), list(sample.vision), len(sample.ids) - 1
+    tokens, vision, answers = list(sample.tokens), list(sample.vision), list(sample.answers)
 
     def ablate(hidden: Tensor, hook: Any) -> Tensor:
         hidden = hidden.clone()
@@ -109,13 +118,13 @@ def _hook(sample: Sample, spec: Spec, layer: int) -> Hook:
 
     def silence(output: Tensor, hook: Any) -> Tensor:
         output = output.clone()
-        output[:, tokens if spec.kind == MLP_OBJECT else [answer]] = 0
+        output[:, tokens if spec.kind == MLP_OBJECT else answers] = 0
         return output
 
     def cut(pattern: Tensor, hook: Any) -> Tensor:
         pattern = pattern.clone()
         for head in range(pattern.shape[1]) if spec.heads is None else spec.heads:
-            pattern[:, head, answer, tokens] = 0
+            pattern[:, head, torch.tensor(answers)[:, None], tokens] = 0
         return pattern / pattern.sum(-1, keepdim=True)
 
     def same(hidden: Tensor, hook: Any) -> Tensor:

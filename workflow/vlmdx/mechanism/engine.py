@@ -20,7 +20,7 @@ TOLERANCE = {torch.float32: 1e-4, torch.bfloat16: 0.1, torch.float16: 0.05}
 
 @torch.inference_mode()
 def effects(adapter: Adapter, samples: Sequence[Sample], specs: Sequence[Spec], batch_tokens: int) -> Result:
-    """Log-probabilities of the gold letters with and without each intervention.
+    """Log-probabilities of the gold answers with and without each intervention.
 
     Args:
         adapter: the model, with an attention implementation that obeys masks.
@@ -33,10 +33,17 @@ def effects(adapter: Adapter, samples: Sequence[Sample], specs: Sequence[Spec], 
     """
     images = {id(sample.image): sample.image for sample in samples}
     order = {key: place for place, key in enumerate(images)}
-    rows = [Row(sample.ids, order[id(sample.image)]) for sample in samples]
+    rows = [Row(sample.sequence, order[id(sample.image)], len(sample.gold)) for sample in samples]
     mask = adapter.text_inputs(rows)["attention_mask"]
     first = mask.argmax(-1)
     last = mask.shape[1] - 1 - mask.flip(-1).argmax(-1)
+    counts = torch.tensor([len(sample.gold) for sample in samples], device=last.device)
+    steps = torch.arange(int(counts.max()), device=last.device)
+    answers = torch.minimum((last - counts + 1)[:, None] + steps, last[:, None])
+    counted = steps < counts[:, None]
+    gold = torch.zeros_like(answers).masked_scatter_(
+        counted, torch.tensor([token for sample in samples for token in sample.gold], device=last.device)
+    )
     grounding = _marked([s.tokens for s in samples], first, mask)
     vision = _marked([s.vision for s in samples], first, mask)
     answer = [i for i, spec in enumerate(specs) if spec.kind[1] == "answer"]
@@ -44,29 +51,31 @@ def effects(adapter: Adapter, samples: Sequence[Sample], specs: Sequence[Spec], 
     full = grounding.any(-1)
     sweeps: list[tuple[list[int], AnswerSweep | ObjectSweep]] = []
     if answer:
-        sweeps.append((answer, AnswerSweep([specs[i] for i in answer], last, grounding)))
+        sweeps.append((answer, AnswerSweep([specs[i] for i in answer], answers, grounding)))
     if at_object and full.any():
         # A row without B runs along with one token in its place; its numbers are those of the clean pass.
         stand_in = torch.where(full[:, None], grounding, vision & (vision.cumsum(-1) == vision.sum(-1, keepdim=True)))
         chosen = [specs[i] for i in at_object]
-        sweeps.append((at_object, ObjectSweep(chosen, last, stand_in, vision, batch_tokens)))
+        sweeps.append((at_object, ObjectSweep(chosen, answers, stand_in, vision, batch_tokens)))
     ends: list[Tensor] = []
 
     def visit(at: LayerPass) -> None:
         for _, sweep in sweeps:
             sweep.visit(at)
         if at.index == len(adapter.decoder_layers) - 1:
-            ends.append(pick(at.output, last[:, None])[:, 0])
+            ends.append(pick(at.output, answers))
 
-    own = walk(adapter, rows, list(images.values()), mask.bool(), visit)[:, -1].log_softmax(-1)
-    targets = torch.tensor([sample.target for sample in samples], device=last.device)
+    own = walk(adapter, rows, list(images.values()), mask.bool(), visit).log_softmax(-1)
     hidden = torch.cat([ends[0][None], *(sweep.final() for _, sweep in sweeps)])
-    logprob = _head(adapter, hidden, targets)
-    _check_head(adapter, logprob[0], own.gather(1, targets[:, None])[:, 0])
+    each = _head(adapter, hidden, gold)
+    _check_head(adapter, each[0], own.gather(2, gold[..., None])[..., 0])
+    # One product of many rows may round equal rows differently by their place in it: what is equal stays equal.
+    each = torch.where((hidden == hidden[0]).all(-1), each[0], each)
+    logprob = (each * counted).sum(-1)
     result = logprob[:1].repeat(len(specs), 1)
     result[[i for indices, _ in sweeps for i in indices]] = logprob[1:]
     result[at_object] = torch.where(full, result[at_object], logprob[0])
-    letters = [row[list(sample.letters)].cpu() for row, sample in zip(own, samples, strict=True)]
+    letters = [row[0, list(sample.letters)].cpu() for row, sample in zip(own, samples, strict=True)]
     return Result(logprob[0].cpu(), result.cpu(), letters)
 
 
@@ -79,18 +88,18 @@ def _marked(positions: Sequence[Sequence[int]], first: Tensor, mask: Tensor) -> 
 
 
 def _head(adapter: Adapter, hidden: Tensor, targets: Tensor) -> Tensor:
-    """float32 log-probability of the targets [rows] for last-layer outputs [n, rows, width]: [n, rows]."""
+    """float32 log-probability of the targets [rows, k] for last-layer outputs [n, rows, k, width]: [n, rows, k]."""
     norm, output = text_model(adapter).norm, adapter.model.get_output_embeddings()
-    flat, wanted = hidden.flatten(0, 1), targets.repeat(len(hidden))
+    flat, wanted = hidden.flatten(0, 2), targets.flatten().repeat(len(hidden))
     parts = [
         output(norm(part)).float().log_softmax(-1).gather(1, ids[:, None])[:, 0]
         for part, ids in zip(flat.split(HEAD_ROWS), wanted.split(HEAD_ROWS), strict=True)
     ]
-    return torch.cat(parts).view(len(hidden), -1)
+    return torch.cat(parts).view(hidden.shape[:-1])
 
 
 def _check_head(adapter: Adapter, ours: Tensor, own: Tensor) -> None:
-    """Compare log-probabilities [rows] of the engine's head with the model's own.
+    """Compare log-probabilities [rows, k] of the engine's head with the model's own.
 
     Raises:
         EngineError: they differ by more than rounding.

@@ -120,6 +120,12 @@ def forest_rows(axis: Axes, table: pd.DataFrame, by: str, names: Sequence[str], 
             axis.plot([row["d_low"], row["d_high"]], [y, y], color=COLOURS[kind], linewidth=1.2, zorder=2)
             face = COLOURS[kind] if row[f"q_{test}"] <= alpha else "white"
             axis.plot(row["d"], y, "o", color=COLOURS[kind], markerfacecolor=face, markersize=4, zorder=3)
+    known = set(table.loc[table["d"].notna(), by])
+    for height, name in enumerate(names):
+        if name not in known:  # an empty row would look like d = 0
+            across = axis.get_yaxis_transform()
+            said = axis.text(0.02, height, "too few right or wrong", transform=across, va="center", color=RANDOM)
+            said.set(fontsize=6.5, bbox={"facecolor": "white", "edgecolor": "none", "pad": 1})
     axis.axvline(0, color=RANDOM, linewidth=0.8)
     axis.set_yticks(range(len(names)), names)
     axis.set_ylim(-0.6, len(names) - 0.4)

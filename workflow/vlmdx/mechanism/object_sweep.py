@@ -19,17 +19,18 @@ class ObjectSweep:
 
     Args:
         specs: interventions at object positions, any order.
-        last: int64 [rows], the answer position of each row.
+        answers: int64 [rows, answers], the positions that predict the gold answer, ascending; shorter answers repeat
+            their last one.
         grounding: bool [rows, length], B; no row may be empty.
         vision: bool [rows, length], image tokens.
         batch_tokens: positions that run through a layer at once.
     """
 
     def __init__(
-        self, specs: Sequence[Spec], last: Tensor, grounding: Tensor, vision: Tensor, batch_tokens: int
+        self, specs: Sequence[Spec], answers: Tensor, grounding: Tensor, vision: Tensor, batch_tokens: int
     ) -> None:
-        self.specs, self.last, self.grounding, self.vision = list(specs), last, grounding, vision
-        self.batch_tokens = batch_tokens
+        self.specs, self.answers, self.grounding, self.vision = list(specs), answers, grounding, vision
+        self.last, self.batch_tokens = answers[:, -1], batch_tokens
         self.running: list[int] = []  # indices into specs
         self.hidden: list[Tensor] = []  # per running spec, [rows, suffix, width]
         self.start: Tensor | None = None
@@ -56,12 +57,10 @@ class ObjectSweep:
             self.hidden = [hidden + added for hidden in self.hidden]
 
     def final(self) -> Tensor:
-        """Output of the last layer at the answer position, [specs, rows, width], in the order of ``specs``."""
+        """Output of the last layer where answers are predicted, [specs, rows, answers, width], as ``specs`` go."""
         assert self.start is not None
         order = sorted(range(len(self.running)), key=lambda place: self.running[place])
-        return torch.cat(
-            [pick(self.hidden[place], self.last[:, None] - self.start[:, None]) for place in order], 1
-        ).transpose(0, 1)
+        return torch.stack([pick(self.hidden[place], self.answers - self.start[:, None]) for place in order])
 
     def _cut(self, at: LayerPass) -> None:
         """First position to recompute: the last one, at or before min(B), that nothing before it reads past."""

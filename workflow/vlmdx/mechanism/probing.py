@@ -106,6 +106,8 @@ def gaps(probes: pd.DataFrame, *, valid: float, resamples: int, confidence: floa
         gap = float(table.loc[table["layer"] == best, "gap"].iloc[0])
         low, high = (null_if_nan(float(end[0])) for end in (interval.low, interval.high))
         tables.append(
-            table.assign(best_layer=best, best_gap=gap, best_gap_low=low, best_gap_high=high, valid=gap > valid)
+            table.assign(
+                best_layer=best, best_gap=gap, best_gap_low=low, best_gap_high=high, valid=round(gap - valid, 9) > 0
+            )
         )
     return pd.concat(tables, ignore_index=True)

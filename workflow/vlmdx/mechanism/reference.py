@@ -27,24 +27,35 @@ def effects(adapter: Adapter, samples: Sequence[Sample], specs: Sequence[Spec], 
     check_attention(adapter)
     results = []
     for sample in samples:
-        clean = log_probabilities(adapter, sample)
-        changed = [_under(adapter, sample, spec)[sample.target] for spec in specs]
+        clean = answer_log_probabilities(adapter, sample)
+        changed = [gold_log_probability(_under(adapter, sample, spec), sample) for spec in specs]
         results.append((clean, torch.stack(changed) if changed else clean.new_empty(0)))
     return Result(
-        torch.stack([clean[s.target] for s, (clean, _) in zip(samples, results, strict=True)]).cpu(),
+        torch.stack([gold_log_probability(c, s) for s, (c, _) in zip(samples, results, strict=True)]).cpu(),
         torch.stack([changed for _, changed in results], 1).cpu(),
-        [clean[list(s.letters)].cpu() for s, (clean, _) in zip(samples, results, strict=True)],
+        [clean[0, list(s.letters)].cpu() for s, (clean, _) in zip(samples, results, strict=True)],
     )
 
 
 def log_probabilities(adapter: Adapter, sample: Sample) -> Tensor:
     """float32 [vocabulary] after the prompt, under whatever hooks are installed."""
-    return adapter.logits([Row(sample.ids, 0)], [sample.image])[0, -1].log_softmax(-1)
+    return answer_log_probabilities(adapter, sample)[0]
+
+
+def answer_log_probabilities(adapter: Adapter, sample: Sample) -> Tensor:
+    """float32 [gold tokens, vocabulary] at the positions that predict the gold answer, under whatever hooks."""
+    row = Row(sample.sequence, 0, len(sample.gold))
+    return adapter.logits([row], [sample.image])[0].log_softmax(-1)
+
+
+def gold_log_probability(found: Tensor, sample: Sample) -> Tensor:
+    """float32 scalar: log-probability of the gold answer, the sum over its tokens, from those of all tokens."""
+    return found[torch.arange(len(sample.gold)), list(sample.gold)].sum()
 
 
 def _under(adapter: Adapter, sample: Sample, spec: Spec) -> Tensor:
     with installed(adapter, sample, spec) as fired:
-        found = log_probabilities(adapter, sample)
+        found = answer_log_probabilities(adapter, sample)
     if fired != list(range(spec.layer, spec.layer + spec.layers)):
         raise RuntimeError(f"{adapter.source}: hooks of {spec} fired in layers {fired}")
     return found
@@ -85,7 +96,7 @@ def _hook(layer: Any, number: int, sample: Sample, spec: Spec, fired: list[int])
         def hook(module: nn.Module, args: tuple, output: Tensor) -> Tensor:
             fired.append(number)
             output = output.clone()
-            if output.shape[1] > max(positions, default=-1):
+            if output.shape[1] > max(positions, default=-1):  # else a cached step: they were seen before
                 output[:, positions] = 0
             return output
 
@@ -104,7 +115,7 @@ def _hook(layer: Any, number: int, sample: Sample, spec: Spec, fired: list[int])
     if spec.kind == MLP_OBJECT:
         return mlp(layer).register_forward_hook(silence(tokens))
     if spec.kind == MLP_ANSWER:
-        return mlp(layer).register_forward_hook(silence([len(sample.ids) - 1]))
+        return mlp(layer).register_forward_hook(silence(list(sample.answers)))
     if spec.kind == ATTENTION_KNOCKOUT:
         return layer.register_forward_pre_hook(cut, with_kwargs=True)
     return layer.register_forward_hook(watch)

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+import torch
 from PIL import Image
 from torch import Tensor
 
@@ -46,10 +47,11 @@ class Sample:
     Attributes:
         ids: token ids of the prompt, int64 [length], image tokens expanded; the last one predicts the answer.
         image: the picture.
-        target: id of the gold letter.
-        letters: ids of all options' letters.
-        vision: absolute positions of the image tokens.
+        target: id of the gold letter, or of the first token of the gold words.
+        letters: ids of all options' letters, or of the first token of their words.
+        vision: absolute positions of the image tokens that show something of the image.
         tokens: absolute positions of the grounding set B, a subset of ``vision``; may be empty.
+        more: ids of the further tokens of the gold words.
     """
 
     ids: Tensor
@@ -58,15 +60,33 @@ class Sample:
     letters: tuple[int, ...]
     vision: tuple[int, ...]
     tokens: tuple[int, ...]
+    more: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
         if not set(self.tokens) <= set(self.vision):
             raise ValueError(f"grounding set {sorted(set(self.tokens) - set(self.vision))[:3]} is no image token")
 
+    @property
+    def gold(self) -> tuple[int, ...]:
+        """Ids of the gold answer."""
+        return (self.target, *self.more)
+
+    @property
+    def sequence(self) -> Tensor:
+        """What is run: the prompt and the gold answer but for its last token, which is predicted only."""
+        return torch.cat([self.ids, self.ids.new_tensor(self.gold[:-1])])
+
+    @property
+    def answers(self) -> range:
+        """Absolute positions that predict the gold answer, the last of the prompt first."""
+        return range(len(self.ids) - 1, len(self.ids) - 1 + len(self.gold))
+
 
 @dataclass(frozen=True)
 class Result:
-    """Log-probabilities of the gold letter over the whole vocabulary, nats, float32 on the CPU.
+    """Log-probabilities of the gold answer over the whole vocabulary, nats, float32 on the CPU.
+
+    Those of several tokens are summed, each given the gold tokens before it.
 
     Attributes:
         clean: [samples], without intervention.

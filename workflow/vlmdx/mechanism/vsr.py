@@ -44,7 +44,8 @@ def position_sets(item: Item) -> dict[str, dict[str, Any]]:
 
 def statements(items: Iterable[Item]) -> tuple[list[dict[str, Any]], list[tuple[str, str]]]:
     """All items of all position sets, and (item_id, reason) of what is set aside in every one of them."""
-    rows, aside = [], []
+    rows: list[dict[str, Any]] = []
+    aside = []
     for item in items:
         try:
             if item["answer"] is None:
@@ -53,6 +54,24 @@ def statements(items: Iterable[Item]) -> tuple[list[dict[str, Any]], list[tuple[
         except SetAside as reason:
             aside.append((item["item_id"], str(reason)))
     return rows, aside
+
+
+def whole(parts: pa.Table) -> pa.Table:
+    """The parts without "both" where subject or object alone has been set aside; the reason stands in their place.
+
+    What is left of "both" (the other one's tokens) would be counted as something that it is not.
+    """
+    frame = parts.to_pandas()
+    frame[["statement", "grounding"]] = frame["item_id"].str.rsplit("#", n=1).to_list()
+    lost = frame[frame["reason"].notna() & (frame["grounding"] != "both")].drop_duplicates("statement")
+    reasons = dict(zip(lost["statement"], lost["grounding"] + " alone: " + lost["reason"], strict=True))
+    halved = (frame["grounding"] == "both") & frame["statement"].isin(reasons)
+    told = frame[halved].drop_duplicates("item_id").copy()
+    told["reason"] = told["statement"].map(reasons)
+    told[["role", "intervention", "position"]], told[["branch", "layer"]] = "none", 0
+    told[["logprob_clean", "logprob", "correct"]] = None
+    kept = pd.concat([frame[~halved], told])[parts.schema.names]
+    return pa.Table.from_pandas(kept, parts.schema, preserve_index=False)
 
 
 def vsr_effects(parts: pa.Table, items: Sequence[Item], role: str) -> pa.Table:

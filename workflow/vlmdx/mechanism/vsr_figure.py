@@ -42,11 +42,11 @@ def draw_vsr(table: pd.DataFrame, alpha: float, test: str) -> Figure:
     reach = 1.0 if pd.isna(reach) else reach
     grid[1][0].set_xlim(-1.6 * reach - 0.3, 1.6 * reach + 0.3)  # intervals of tiny groups may reach far beyond
     grid[1][1].set_xlabel(f"Cohen's d of the peak effect, right minus wrong (filled: q <= {alpha:g}; grey: shuffled)")
-    dots = {"answered right": RIGHT, "answered wrong": WRONG, "random tokens": RANDOM}
-    shapes = dict(zip(dots, "osx", strict=True))
-    handles = [Line2D([], [], linestyle="", marker=shapes[n], color=c, label=n) for n, c in dots.items()]
-    handles += [Line2D([], [], marker="o", color=COLOURS[kind], label=NAMES[kind]) for kind in KINDS]
-    figure.legend(handles=handles, loc="outside upper center", ncols=4)
+    dots = {"answered right": (RIGHT, "o"), "answered wrong": (WRONG, "s"), "random tokens": (RANDOM, "x")}
+    handles = [Line2D([], [], linestyle="", marker=m, color=c, label=n) for n, (c, m) in dots.items()]
+    figure.legend(handles=handles, loc="outside upper center", ncols=3)
+    handles = [Line2D([], [], marker="o", color=COLOURS[kind], label=NAMES[kind]) for kind in KINDS]
+    figure.legend(handles=handles, loc="outside lower center", ncols=4)
     return figure
 
 
@@ -106,30 +106,29 @@ def draw_vsr_overlays(shown: Sequence[Mapping[str, Any]]) -> Figure:
         for name, (boxes, cells) in item["marks"].items():
             for x, y, w, h in cells:
                 left.add_patch(
-                    Rectangle((x, y), w, h, facecolor=MARKS[name], alpha=0.28, edgecolor="white", linewidth=0.4)
+                    Rectangle((x, y), w, h, facecolor=MARKS[name], alpha=0.2, edgecolor="white", linewidth=0.4)
                 )
             for x, y, w, h in boxes:
                 left.add_patch(Rectangle((x, y), w, h, fill=False, edgecolor=MARKS[name], linewidth=1.5))
         left.set_xlim(-0.5, item["image"].width - 0.5)
         left.set_ylim(item["image"].height - 0.5, -0.5)
         for kind, line in ((MEAN_ABLATION, "-"), (ATTENTION_KNOCKOUT, ":")):
-            for name in SETS:
+            for name in reversed(SETS):  # "both" below: it hides what it equals, where one object covers the other
                 chosen = item["effects"][
                     (item["effects"]["intervention"] == kind[0])
                     & (item["effects"]["position"] == kind[1])
                     & (item["effects"]["grounding"] == name)
                 ].sort_values("layer")
-                right.plot(chosen["layer"], chosen["delta"], line, color=MARKS[name])
+                under = {"linewidth": 3.5, "alpha": 0.45} if name == "both" else {}
+                right.plot(chosen["layer"], chosen["delta"], line, color=MARKS[name], **under)
         right.axhline(0, color=RANDOM, linewidth=0.5)
         right.set_title(item["title"], fontsize=7)
         right.set_ylabel("effect, nats")
         right.xaxis.get_major_locator().set_params(integer=True)
     grid[-1][1].set_xlabel("layer")
     handles = [Line2D([], [], color=colour, label=name) for name, colour in MARKS.items()]
-    handles += [
-        Line2D([], [], color=RANDOM, linestyle=s, label=NAMES[k])
-        for k, s in ((MEAN_ABLATION, "-"), (ATTENTION_KNOCKOUT, ":"))
-    ]
+    handles.append(Line2D([], [], color=RANDOM, label=NAMES[MEAN_ABLATION]))
+    handles.append(Line2D([], [], color=RANDOM, linestyle=":", label=NAMES[ATTENTION_KNOCKOUT]))
     figure.legend(handles=handles, loc="outside upper center", ncols=5)
     return figure
 

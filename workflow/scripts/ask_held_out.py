@@ -1,0 +1,65 @@
+"""Ask about the held-out images with one method's questioner: what all methods are compared by."""
+
+import os
+
+# Before anything of Hugging Face is imported: jobs never download, a compute node may have no internet.
+os.environ["HF_HUB_OFFLINE"] = "1"
+
+import shutil
+import sys
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import torch
+from vlmdx.discovery.cast import open_panel, policy_of, read_graphs, split_images
+from vlmdx.discovery.methods import Job, ask_held_out
+from vlmdx.discovery.pictures import read_pictures
+from vlmdx.discovery.settings import TrainSettings
+from vlmdx.provenance import footer, run_job
+from vlmdx.schema import atomic, read_table, write_table
+from vlmdx.schema.tables import IMAGES, ROLLOUTS
+
+
+def main(snakemake: Any) -> None:
+    """Rollouts of the held-out phase."""
+    torch.set_num_threads(snakemake.threads)
+    settings, chosen = snakemake.params.settings, snakemake.wildcards
+    folder = Path(snakemake.output.held_out).parent
+    _claim(folder / "asking", snakemake.params.digest)
+    made = footer(snakemake)
+    job = Job(chosen.method, chosen.run, int(chosen.seed), folder, snakemake.params.digest, made)
+    graphs = read_graphs(snakemake.input.get("graphs"))
+    known = read_table(snakemake.input.images, IMAGES, columns=["image_id"])["image_id"].to_pylist()
+    images = settings["images"]
+    _, held_out = split_images(known, images["train"], images["held_out"], images["seed"])
+    table = ask_held_out(
+        job,
+        policy_of(settings),
+        open_panel(settings, graphs, folder.parents[1] / "verifier"),
+        read_pictures(snakemake.input.images, held_out),
+        TrainSettings(**settings["training"]),
+        settings["prompts"]["conme"],
+    )
+    kinds = Counter(_outcome(row) for row in table.select(["valid", "answer", "correct"]).to_pylist())
+    print(f"{chosen.run}/{chosen.method}: {table.num_rows} questions: {dict(sorted(kinds.items()))}", file=sys.stderr)
+    write_table(snakemake.output.held_out, table, ROLLOUTS, made)
+
+
+def _outcome(row: dict[str, Any]) -> str:
+    if row["valid"] is None or (row["valid"] and row["correct"] is None):
+        return "undecided"
+    return "invalid" if not row["valid"] else "answered" if row["correct"] else "failed"
+
+
+def _claim(folder: Path, digest: str) -> None:
+    """Turns that another version of this job has asked are not gone on with."""
+    mark = folder / "identity.txt"
+    if not mark.exists() or mark.read_text() != digest:
+        shutil.rmtree(folder, ignore_errors=True)
+        with atomic(mark) as temporary:
+            temporary.write_text(digest)
+
+
+if "snakemake" in globals():
+    run_job(main, snakemake)  # noqa: F821 -- injected by Snakemake
