@@ -5,7 +5,7 @@ READY := $(VENV)/.ready
 # One thread per process: several small torch processes with many threads each slow one another down.
 export OMP_NUM_THREADS ?= 1
 
-.PHONY: setup demo demo-mechanism test test-slurm check lock docs
+.PHONY: setup demo demo-mechanism demo-discovery test test-slurm check lock docs
 .DEFAULT_GOAL := demo
 
 setup: $(READY)
@@ -26,6 +26,10 @@ demo: $(READY)
 demo-mechanism: $(READY)
 	@$(VENV)/bin/snakemake --quiet host progress reason rules -- mechanism
 	@echo; echo "Table:   results/mechanism/failure_modes.csv"; echo "Figures: results/mechanism/*/shapes-mechanism/*.png"
+
+demo-discovery: $(READY)
+	@$(VENV)/bin/snakemake --quiet host progress reason rules -- discovery
+	@echo; echo "Table:   results/fdr_table.csv"; echo "Figures: results/figures/fdr.png, results/discovery/*/*.png"
 
 test: $(READY)
 	@$(VENV)/bin/python -m pytest -n 2 --dist loadfile

@@ -14,6 +14,7 @@ include: "rules/selection.smk"
 include: "rules/reliability.smk"
 include: "rules/mechanism.smk"
 include: "rules/discovery.smk"
+include: "rules/joint.smk"
 include: "rules/report.smk"
 include: "rules/provenance.smk"
 

@@ -3,8 +3,9 @@
     python benchmarks/imports.py [ITEMS IMAGES]
 
 Prints seconds, CPU seconds, peak resident memory and items per second of our importer (validated, decoded, written as
-Parquet) and of Hugging Face `datasets`, which comes with the discovery stage (JSON lines read, image column cast, photos
-embedded in Parquet, one copy per question; nothing is decoded and no row is checked), each in a process of its own.
+Parquet) and of Hugging Face `datasets`, which comes with the discovery stage (JSON lines read, image column cast,
+photos embedded in Parquet, one copy per question; nothing is decoded and no row is checked), each in a process of its
+own.
 """
 
 import json

@@ -11,7 +11,7 @@ from snakemake.exceptions import WorkflowError
 from vlmdx.config import ConfigError, load, paths
 from vlmdx.config.files import read_config
 from vlmdx.config.jobs import DEMO_MODELS, faults
-from vlmdx.config.discovery_jobs import DiscoveryJobs
+from vlmdx.config.joint_jobs import PREFIX, JointJobs
 from vlmdx.config.resolved import write_resolved
 from vlmdx.provenance import share_package_path
 from vlmdx.provenance.guard import refuse_beside_orphans
@@ -36,20 +36,21 @@ if not workflow.overwrite_configfiles:
 
 try:
     CONFIG = load(config)
-    JOBS = DiscoveryJobs(CONFIG, ROOT)
+    JOBS = JointJobs(CONFIG, ROOT)
     if found := faults(CONFIG, JOBS.here):
         raise ConfigError("\n".join(found))
 except ConfigError as error:
     raise WorkflowError(str(error))
 
 MODELS = list(CONFIG.models)
+DISCOVERED = [slug for slug in CONFIG.datasets if slug.startswith(PREFIX)]  # scored as item sets of their own
 
 
 wildcard_constraints:
     dataset="|".join([*CONFIG.datasets, "pool"]),
     model="|".join(MODELS),
     voter="|".join(CONFIG.voters),
-    itemset="pool|bench|circular",
+    itemset="|".join(["pool", "bench", "circular", *DISCOVERED]),
     family="|".join([CLEAN, *FAMILIES]),
     operation="|".join(CONFIG.mechanism.operations),
     run="|".join(CONFIG.discovery.runs) or "no-run",
@@ -64,7 +65,8 @@ def dataset_inputs(wildcards):
 
 
 def score_inputs(wildcards):
-    found = {"questions": paths.items("pool"), "corrupted": paths.corrupted("pool", wildcards.family)}
+    source = wildcards.itemset if wildcards.itemset in DISCOVERED else "pool"
+    found = {"questions": paths.items(source), "corrupted": paths.corrupted(source, wildcards.family)}
     return found | ({"selection": paths.selection("bench.parquet")} if wildcards.itemset == "bench" else {})
 
 

@@ -85,3 +85,31 @@ rule demo_models:
         "Show how the demo models learned"
     script:
         "../workflow/scripts/demo_models.py"
+
+
+# The demo questioner starts from the shipped qwen-demo: it sees already, and learns to ask.
+rule demo_questioner:
+    input:
+        questioner=JOBS.here("resources/prompts/questioner-demo.txt"),
+        conme=JOBS.here("resources/prompts/conme-demo.txt"),
+    output:
+        model=directory("results/demo/models/questioner-demo"),
+        curve="results/demo/models/questioner-demo.curve.csv",
+    log:
+        "logs/demo_questioner/demo_questioner.log",
+    benchmark:
+        "results/benchmarks/demo_questioner/demo_questioner.tsv"
+    conda:
+        "../envs/vlmdx.yaml"
+    threads: 1
+    resources:
+        mem_mb=6000,
+        runtime=120,
+    params:
+        start=JOBS.here("resources/models/qwen-demo"),
+        digest=JOBS.demo_questioner.digest,
+        settings=JOBS.demo_questioner.settings,
+    message:
+        "Teach the demo questioner to ask"
+    script:
+        "../workflow/scripts/demo_questioner.py"

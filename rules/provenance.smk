@@ -1,5 +1,6 @@
-# What is known of the run itself: the ledger of all artifacts, and the catalogue of its tables. Targets of their own:
-# both tell of a finished run, and `vlmdx query` writes them by itself.
+# What is known of the run itself: the ledger of all artifacts, and the catalogue of its tables. Both tell of what
+# stands when they are made, the mechanism included, so ask for them by a command of their own when the rest is done;
+# `vlmdx query` writes them by itself.
 PLOTS = tuple(
     f"plot_{name}"
     for name in ["ras_by_family", "severity_trends", "state_shares", "accuracy_ras", "corruption_heatmap"]
@@ -48,7 +49,6 @@ rule catalog:
     params:
         digest=lambda wc: JOBS.about_all("catalog", PLOTS).digest,
         settings=lambda wc: JOBS.about_all("catalog", PLOTS).settings,
-        root=str(ROOT),
     message:
         "Writing the catalogue of all tables"
     script:

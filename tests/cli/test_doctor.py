@@ -91,7 +91,8 @@ def test_either_a_model_or_all(words):
 
 
 @pytest.mark.parametrize(
-    ("text", "said"), [("sead: 1", "unknown key, did you mean 'seed'?"), ("- 1", "no table of keys"), ("a: [", "expected")]
+    ("text", "said"),
+    [("sead: 1", "unknown key, did you mean 'seed'?"), ("- 1", "no table of keys"), ("a: [", "expected")],
 )
 def test_a_mistake_in_the_config_is_told_without_a_traceback(tmp_path, monkeypatch, text, said):
     folder = project(tmp_path / "p")

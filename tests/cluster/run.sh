@@ -16,7 +16,8 @@ eval "$("$here/slurm.sh" env)"
 export VLMDX_SLURM=1
 run() { timeout -k 60 -s INT 2400 .venv/bin/python -m pytest -rP --durations=0 --durations-min=5 "$@"; }
 if [ "${1:-}" = quick ]; then
-  run -n 3 --dist loadgroup tests/cluster/test_slurm.py -k "main_job or one_more_model or cancelled or killed_with_jobs"
+  run -n 3 --dist worksteal tests/cluster/test_slurm.py -k "main_job or one_more_model or cancelled or killed_with_jobs"
 else
-  run -n 4 --dist loadgroup tests/cluster
+  run -n 4 --dist worksteal tests/cluster -k "not controller"
+  run tests/cluster/test_slurm.py -k controller  # alone: nobody else can submit while it is away
 fi

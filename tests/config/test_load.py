@@ -37,7 +37,7 @@ def test_the_embedded_default_is_valid():
         ({"selection__lamda": 1}, "config: selection.lamda: unknown key, known: image_encoder"),
         ({"datasets__shapes__imges": "x"}, "config: datasets.shapes.imges: unknown key, did you mean 'images'?"),
         ({"voters": ["gpt"]}, "config: voters: no model 'gpt'; there are ['llava-demo', 'qwen-demo']"),
-        ({"pool__quotas": {"vqa": 3}}, "config: pool.quotas: no data set 'vqa'; there are ['shapes']"),
+        ({"pool__quotas": {"vqa": 3}}, f"config: pool.quotas: no data set 'vqa'; there are {sorted(DEMO['datasets'])}"),
         (
             {"datasets": {"pool": DEMO["datasets"]["shapes"]}},
             "config: data set 'pool': this name is the workflow's own",

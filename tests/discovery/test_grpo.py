@@ -1,60 +1,17 @@
-"""Reinforcement learning on tiny models: what is learned, skipped, stopped, refused and gone on with."""
+"""Reinforcement learning on the demo model: what is learned from, skipped, stored, and what stops it."""
 
 import logging
-import shutil
-import signal
-import subprocess
-import sys
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 import torch
-from transformers import AutoConfig, AutoModelForImageTextToText, AutoProcessor
 from trl import GRPOTrainer
-
-from vlmdx.discovery import reinforce as module
-from vlmdx.discovery.callbacks import NoSignal
-from vlmdx.discovery.grpo import QuestionerTrainer
+from vlmdx.discovery.callbacks import NoSignal, Watch
 from vlmdx.discovery.log import read_log
-from vlmdx.discovery.plan import check_batch, plan
-from vlmdx.discovery.reinforce import reinforce
-from vlmdx.discovery.rollouts import Recorder, read_parts
-from vlmdx.discovery.sample import banned_ids
-from vlmdx.models.load import load
+from vlmdx.discovery.rollouts import read_parts, recompute
+from vlmdx.discovery.sample import ask, banned_ids
 
-from tests.discovery.training import FIXED, POLICY, panel, pictures, small
-from tests.models import tiny, tiny_families
-
-IMAGES = 6
-
-
-def train(folder, settings, judges=None, adapter=None, shown=None, first=0):
-    """One run; returns the trained model and its rows."""
-    shown = shown or pictures(IMAGES)
-    prompts = check_batch(settings.batch_size, settings.accumulation, settings.generations, len(shown))
-    steps = plan([p.image_id for p in shown], prompts, settings.questions_per_image, settings.steps + first, 0)
-    recorder = Recorder(Path(folder) / "rollouts", FIXED)
-    adapter = adapter or POLICY.open()
-    judges = judges or panel()
-    model = reinforce(adapter, judges, shown, steps[first:], settings, recorder, Path(folder), 0, first)
-    return model, read_parts(Path(folder) / "rollouts").to_pylist()
-
-
-def weights(model):
-    return {name: tensor.clone() for name, tensor in model.state_dict().items()}
-
-
-def same(first, second):
-    return all(torch.equal(first[name], second[name]) for name in first)
-
-
-@pytest.fixture(scope="module")
-def unbroken(tmp_path_factory):
-    """Four steps without a break: folder, weights, rows."""
-    folder = tmp_path_factory.mktemp("unbroken")
-    model, rows = train(folder, small())
-    return folder, weights(model), rows
+from tests.discovery.training import IMAGES, POLICY, build, embed, panel, pictures, same, small, train, weights
 
 
 def test_a_run_changes_the_language_model_and_leaves_the_vision_tower(unbroken):
@@ -80,9 +37,19 @@ def test_every_question_of_every_step_is_stored_with_what_the_prompt_showed(unbr
         assert earlier is None or earlier in row["prompt"]
 
 
-def test_a_stored_seed_draws_the_stored_question_again(unbroken):
-    from vlmdx.discovery.sample import ask
+def test_a_planted_weakness_is_found(tmp_path):
+    """Of questions of two words or more, those that hold "red" fail: first validity is learned, then the word."""
+    settings = small(steps=26, batch_size=16, accumulation=1, generations=8, temperature=2.0, max_tokens=5)
+    judges = panel(valid=lambda text: True, correct=lambda text: "red" not in text, diversity=False)
+    train(tmp_path, replace(settings, save_every=100), judges)
+    lines = read_log(tmp_path / "log.csv")
+    failed = [float(line["failed"]) for line in lines]
+    assert sum(failed[:3]) / 3 < 0.2
+    assert sum(failed[-3:]) / 3 > 0.7
+    assert sum(float(line["valid"]) for line in lines[-3:]) / 3 > 0.9
 
+
+def test_a_stored_seed_draws_the_stored_question_again(unbroken):
     _, _, rows = unbroken
     first = [row for row in rows if row["step"] == 1]
     shown = {picture.image_id: picture.image for picture in pictures(IMAGES)}
@@ -100,10 +67,6 @@ def test_a_stored_seed_draws_the_stored_question_again(unbroken):
 
 
 def test_rewards_computed_anew_equal_those_of_the_run(unbroken):
-    from vlmdx.discovery.rollouts import recompute
-
-    from tests.discovery.training import embed
-
     folder, _, rows = unbroken
     assert recompute(read_parts(folder / "rollouts"), panel().reward, embed).to_pylist() == rows
 
@@ -122,11 +85,11 @@ def test_the_log_has_a_line_per_step_that_agrees_with_the_rows(unbroken):
     assert float(lines[0]["learning_rate"]) > float(lines[-1]["learning_rate"]) > 0
 
 
-def test_the_passes_give_what_trl_gives_from_its_own_inputs():
+def test_the_passes_give_what_trl_gives_from_its_own_inputs(tmp_path):
     """Log-probabilities from the adapter's inputs equal those of the processor's, as TRL would make them."""
     adapter = POLICY.open()
     shown = pictures(2)
-    trainer = build(adapter, shown, small(steps=1))
+    trainer = build(adapter, shown, small(steps=1), tmp_path)
     batch = trainer._generate_and_score_completions([{"step": 0, "place": i // 4} for i in range(8)])
     ids = torch.cat([batch["prompt_ids"], batch["completion_ids"]], dim=1)
     mask = torch.cat([batch["prompt_mask"], batch["completion_mask"]], dim=1)
@@ -153,33 +116,6 @@ def test_the_passes_give_what_trl_gives_from_its_own_inputs():
     assert torch.allclose(ours[real], theirs[real], atol=2e-5)
     assert torch.allclose(entropies[real], other[real], atol=2e-5)
     assert not ours[~real].any()
-
-
-def build(adapter, shown, settings, judges=None, folder=None):
-    """A trainer that is ready to generate."""
-    import tempfile
-
-    from vlmdx.discovery.callbacks import Watch
-    from vlmdx.discovery.log import Log
-    from vlmdx.discovery.weights import lora
-
-    folder = Path(folder or tempfile.mkdtemp())
-    prompts = settings.questions // settings.generations
-    steps = plan([p.image_id for p in shown], prompts, settings.questions_per_image, settings.steps, 0)
-    return QuestionerTrainer(
-        adapter=adapter,
-        panel=judges or panel(),
-        pictures=shown,
-        plan=steps,
-        settings=settings,
-        recorder=Recorder(folder / "rollouts", FIXED),
-        args=module._arguments(adapter, settings, settings.steps, folder, 0),
-        watch=Watch(Log(folder / "log.csv"), settings.generations, settings.patience),
-        first=0,
-        seed=0,
-        done=[],
-        peft=lora(adapter, settings.lora_rank) if settings.lora_rank else None,
-    )
 
 
 # ---- G01 ------------------------------------------------------------------------------------------------------------
@@ -220,12 +156,12 @@ def test_g01_a_step_without_spread_does_not_move_the_weights_by_adams_memory(tmp
 
     judges = replace(panel(), verifier=Turning(None, lambda text: len(text) % 2 == 0))
     before = weights(POLICY.open().model)
-    watch = module.Watch.on_step_end
-    module.Watch.on_step_end = lambda self, *args, **kwargs: note(self.trainer)
+    watch = Watch.on_step_end
+    Watch.on_step_end = lambda self, *args, **kwargs: note(self.trainer)
     try:
         train(tmp_path, small(steps=3), judges)
     finally:
-        module.Watch.on_step_end = watch
+        Watch.on_step_end = watch
     assert not same(before, taught[0])
     assert same(taught[0], taught[1])
     assert same(taught[0], taught[2])
@@ -237,11 +173,11 @@ def test_g01_the_run_stops_after_patience_steps_without_spread(tmp_path):
     assert len(read_log(tmp_path / "log.csv")) == 2
 
 
-def test_g01_groups_without_spread_do_not_dilute_those_with():
+def test_g01_groups_without_spread_do_not_dilute_those_with(tmp_path):
     """The policy term of one live group is the same whether or not a dead group stands beside it."""
     adapter = POLICY.open()
     shown = pictures(2)
-    trainer = build(adapter, shown, small(steps=1))
+    trainer = build(adapter, shown, small(steps=1), tmp_path)
     spread = {"demo:0": 0, "demo:1": 0}
 
     class OneImage(type(panel().verifier)):
@@ -266,8 +202,8 @@ def test_g01_groups_without_spread_do_not_dilute_those_with():
 # ---- verdicts that are missing --------------------------------------------------------------------------------------
 
 
-def test_undecided_questions_have_no_part_in_any_advantage():
-    trainer = build(POLICY.open(), pictures(2), small(steps=1))
+def test_undecided_questions_have_no_part_in_any_advantage(tmp_path):
+    trainer = build(POLICY.open(), pictures(2), small(steps=1), tmp_path)
     trainer.panel = panel(valid=lambda text: None if len(text) % 2 else len(text) % 4 == 0, correct=lambda text: False)
     batch = trainer._generate_and_score_completions([{"step": 0, "place": i // 4} for i in range(8)])
     advantages = batch["advantages"].tolist()
@@ -279,11 +215,26 @@ def test_undecided_questions_have_no_part_in_any_advantage():
         assert sum(a for _, a in known) == pytest.approx(0, abs=1e-4)
 
 
+def test_questions_that_another_sampler_drew_are_graded_without_a_seed(tmp_path):
+    """The path of vLLM, with TRL's own generation in its place: no log-probability, no seed, the rest as ever."""
+    trainer = build(POLICY.open(), pictures(2), small(steps=1), tmp_path)
+    trainer.rollout_func = None
+    trainer.settings = replace(trainer.settings, use_vllm=True)
+    batch = trainer._generate_and_score_completions([{"step": 0, "place": i // 4} for i in range(8)])
+    for row, ids, mask in zip(trainer.rows, batch["completion_ids"], batch["completion_mask"], strict=True):
+        said = ids[mask.bool()].tolist()
+        assert row["sample_seed"] == -1
+        assert row["question_logprob"] is None
+        assert row["question_tokens"] == len(said)
+        assert row["finished"] == (said[-1] == 0)
+        assert row["question"] == trainer.adapter.processor.tokenizer.decode(said, skip_special_tokens=True).strip()
+
+
 # ---- G02 ------------------------------------------------------------------------------------------------------------
 
 
-def test_g02_the_trainers_reward_takes_every_shape_of_completion():
-    trainer = build(POLICY.open(), pictures(2), small(steps=1))
+def test_g02_the_trainers_reward_takes_every_shape_of_completion(tmp_path):
+    trainer = build(POLICY.open(), pictures(2), small(steps=1), tmp_path)
     trainer._slots = trainer.slots([{"step": 0, "place": i // 4} for i in range(8)])
     seen = []
     trainer.panel = replace(panel(), verifier=Listening(seen))
@@ -353,198 +304,7 @@ def test_g05_a_run_of_cut_off_questions_that_are_masked_has_loss_0_and_no_nan(tm
     assert same(before, weights(model))
 
 
-# ---- G06 ------------------------------------------------------------------------------------------------------------
-
-KILLED = """
-import os, signal, sys
-from vlmdx.discovery.callbacks import Watch
-from tests.discovery.test_grpo import small, torch, train
-
-torch.set_num_threads(1)
-
-def die(self, args, state, control, **kwargs):
-    if state.global_step == 3:
-        os.kill(os.getpid(), signal.SIGKILL)
-
-Watch.on_step_end = die
-train(sys.argv[1], small())
-"""
-
-
-@pytest.fixture(scope="module")
-def killed(tmp_path_factory):
-    """A run that was killed with SIGKILL at the end of step 3, after its rollouts and before a checkpoint."""
-    folder = tmp_path_factory.mktemp("killed")
-    done = subprocess.run([sys.executable, "-c", KILLED, folder], capture_output=True, text=True, timeout=300)
-    assert done.returncode == -signal.SIGKILL, done.stderr[-2000:]
-    assert sorted(path.name for path in (folder / "checkpoints").iterdir()) == ["checkpoint-2"]
-    assert (folder / "rollouts" / "step-00003.parquet").exists()
-    return folder
-
-
-def test_g06_a_killed_run_goes_on_as_if_it_had_not_been(killed, unbroken, tmp_path):
-    _, expected, rows = unbroken
-    folder = shutil.copytree(killed, tmp_path / "run")
-    model, again = train(folder, small())
-    assert again == rows
-    assert same(expected, weights(model))
-    assert lines_but_seconds(folder) == lines_but_seconds(unbroken[0])
-
-
-def test_g06_rollouts_after_the_checkpoint_are_made_again(killed, unbroken, tmp_path):
-    folder = shutil.copytree(killed, tmp_path / "run")
-    stale = folder / "rollouts" / "step-00003.parquet"
-    shutil.copy(folder / "rollouts" / "step-00001.parquet", stale)  # its rows would break the memory
-    assert train(folder, small())[1] == unbroken[2]
-
-
-def test_g06_a_half_written_checkpoint_is_skipped(unbroken, tmp_path, caplog):
-    folder = shutil.copytree(unbroken[0], tmp_path / "run")
-    (folder / "checkpoints" / "checkpoint-4" / "trainer_state.json").unlink()
-    with caplog.at_level(logging.WARNING):
-        model, rows = train(folder, small())
-    assert "checkpoint-4 is not whole" in caplog.text
-    assert "going on after step 2" in caplog.text
-    assert rows == unbroken[2]
-    assert same(unbroken[1], weights(model))
-
-
-def test_g06_a_finished_run_that_lost_its_export_trains_nothing_more(unbroken, tmp_path):
-    folder = shutil.copytree(unbroken[0], tmp_path / "run")
-    model, rows = train(folder, small())
-    assert rows == unbroken[2]
-    assert same(unbroken[1], weights(model))
-
-
-def test_g06_lora_goes_on_as_if_unbroken(random_policy, tmp_path):
-    settings = small(lora_rank=2, max_tokens=3, temperature=1.0)
-    model, rows = train(tmp_path, settings, adapter=opened(random_policy))
-    expected = weights(model)
-    (tmp_path / "checkpoints" / "checkpoint-4" / "optimizer.pt").write_bytes(b"half")
-    again, same_rows = train(tmp_path, settings, adapter=opened(random_policy))
-    assert same_rows == rows
-    assert same(expected, weights(again))
-
-
-def lines_but_seconds(folder):
-    return [{name: line[name] for name in line if name != "seconds"} for line in read_log(folder / "log.csv")]
-
-
-# ---- G07 ------------------------------------------------------------------------------------------------------------
-
-
-@pytest.fixture(scope="module", params=["qwen", "smolvlm"])
-def random_policy(request, tmp_path_factory):
-    """Folder of a tiny random Qwen2.5-VL (with the demo's small vocabulary) or SmolVLM."""
-    folder = tmp_path_factory.mktemp(request.param)
-    if request.param == "smolvlm":
-        return tiny_families.build("smolvlm", folder)
-    torch.manual_seed(0)
-    config = AutoConfig.from_pretrained(POLICY.source)
-    config.text_config.initializer_range = config.vision_config.initializer_range = 0.2
-    AutoModelForImageTextToText.from_config(config).save_pretrained(folder)
-    AutoProcessor.from_pretrained(POLICY.source).save_pretrained(folder)
-    return folder
-
-
-def opened(folder):
-    return load(str(folder), device="cpu")
-
-
-@pytest.mark.parametrize("rank", [None, 2], ids=["all weights", "LoRA"])
-def test_g07_pixels_reach_policy_and_reference_in_every_pass(random_policy, tmp_path, rank, monkeypatch):
-    adapter = opened(random_policy)
-    seen = []
-    features = type(adapter.model).get_image_features
-
-    def note(model, *args, **kwargs):
-        seen.append((id(model), tuple(kwargs["pixel_values"].shape)))
-        return features(model, *args, **kwargs)
-
-    monkeypatch.setattr(type(adapter.model), "get_image_features", note)
-    settings = small(steps=1, beta=0.1, lora_rank=rank, max_tokens=3, temperature=1.0)
-    model, rows = train(tmp_path, settings, adapter=adapter)
-    assert len(rows) == settings.questions
-    passes = 1 + 2 + 2 * 2 + 2 * 2 + 2  # sampling; reference; proof of policy and of reference; loss, in micro-batches
-    assert len(seen) == passes
-    assert len({who for who, _ in seen}) == (2 if rank is None else 1)
-    assert read_log(tmp_path / "log.csv")[0]["kl"] != ""
-
-
-def test_g07_logprobs_change_when_the_image_changes(random_policy):
-    adapter = opened(random_policy)
-    shown = pictures(2)
-    trainer = build(adapter, shown, small(steps=1, max_tokens=3, temperature=1.0))
-    batch = trainer._generate_and_score_completions([{"step": 0, "place": i // 4} for i in range(8)])
-    ids = torch.cat([batch["prompt_ids"], batch["completion_ids"]], dim=1)
-    mask = torch.cat([batch["prompt_mask"], batch["completion_mask"]], dim=1)
-    keep = batch["completion_ids"].shape[1]
-    swapped = {"demo:0": shown[1].image, "demo:1": shown[0].image}
-    seen, other = (
-        trainer._get_per_token_logps_and_entropies(trainer.model, ids, mask, keep, images=images)[0]
-        for images in (None, swapped)
-    )
-    assert ((seen - other).abs().amax(1) > 1e-4).all()
-
-
-def test_g07_a_policy_that_does_not_see_is_refused(random_policy, tmp_path):
-    adapter = opened(random_policy)
-    sees = adapter.vision_inputs
-    blank = tiny.picture(140, 140)
-    object.__setattr__(adapter, "vision_inputs", lambda images, which: sees([blank] * len(images), which))
-    # The trainer's passes go through copies of the adapter, which do not copy this; so blind the class as well.
-    cls = type(adapter)
-    original = cls.vision_inputs
-    cls.vision_inputs = lambda self, images, which: original(self, [blank] * len(images), which)
-    try:
-        with pytest.raises(ValueError, match="the policy's log-probabilities are the same for an image and its negative"):
-            train(tmp_path, small(steps=1, max_tokens=3, temperature=1.0), adapter=adapter)
-    finally:
-        cls.vision_inputs = original
-
-
-@pytest.mark.parametrize("nothing", [None, [], b""], ids=["None", "empty list", "no bytes"])
-def test_g07_a_row_without_an_image_is_refused_by_its_id(nothing):
-    from vlmdx.discovery.pictures import check_pictures
-
-    shown = pictures(3)
-    shown[1] = replace(shown[1], png=nothing)
-    with pytest.raises(ValueError, match=r"1 of 3 rows have no image \(first: \['demo:1'\]\)"):
-        check_pictures(shown)
-
-
 # ---- settings -------------------------------------------------------------------------------------------------------
-
-
-def test_lora_trains_its_own_weights_alone(random_policy, tmp_path):
-    before = {name: t.clone() for name, t in opened(random_policy).model.state_dict().items()}
-    model, _ = train(
-        tmp_path, small(steps=4, lora_rank=2, max_tokens=3, temperature=1.0), adapter=opened(random_policy)
-    )
-    learned = {name for name, weight in model.named_parameters() if weight.requires_grad}
-    assert learned
-    assert all("lora_" in name for name in learned)
-    merged = model.merge_and_unload().state_dict()
-    moved = {name for name in before if not torch.equal(before[name], merged[name])}
-    assert moved
-    assert not any("visual" in name or "vision" in name for name in moved)
-
-
-def test_full_weights_in_half_precision_are_refused():
-    adapter = load(POLICY.source, device="cpu", dtype="bfloat16")
-    with pytest.raises(ValueError, match="loaded as torch.bfloat16, in which most updates .* set `lora_rank`"):
-        module.full_weights(adapter)
-
-
-def test_kl_holds_the_policy_back(tmp_path):
-    before = weights(POLICY.open().model)
-    moved = []
-    for beta in (0.0, 50.0):
-        model, _ = train(tmp_path / str(beta), small(steps=3, beta=beta))
-        after = weights(model)
-        moved.append(sum(float((after[name] - before[name]).abs().sum()) for name in before))
-    assert read_log(tmp_path / "50.0" / "log.csv")[1]["kl"] != ""
-    assert moved[0] != moved[1]
 
 
 def test_a_loss_that_is_no_number_stops_the_run_before_it_reaches_the_weights(tmp_path, monkeypatch):

@@ -1,9 +1,8 @@
 """The arithmetic of a batch, checked before any model is loaded, and the order of images and turns."""
 
 import pytest
-
-from vlmdx.discovery.methods import METHODS, check_steps, rounds, train_questioner
 from vlmdx.discovery.finetune import FinetuneSettings
+from vlmdx.discovery.methods import METHODS, check_steps, rounds, train_questioner
 from vlmdx.discovery.plan import check_batch, plan
 from vlmdx.discovery.settings import check_vllm
 
@@ -47,7 +46,7 @@ def test_g03_refused_before_a_model_is_looked_for(tmp_path):
             raise AssertionError("a model was loaded")
 
     for wrong in (small(generations=1), small(generations=3), small(use_vllm=True)):
-        with pytest.raises(ValueError, match="generations|vllm"):
+        with pytest.raises(ValueError, match=r"generations|vllm"):
             train_questioner(job(tmp_path), Nowhere(), panel(), pictures(4), wrong, FinetuneSettings())
 
 
@@ -68,7 +67,7 @@ def test_the_same_images_get_all_their_turns_in_a_row():
 
 def test_no_image_comes_twice_in_a_step_or_a_round_and_each_round_has_its_own_order():
     steps = plan(IDS, prompts=3, turns=1, steps=4, seed=0)
-    first, second = (sum(([p.image for p in step] for step in steps[i : i + 2]), []) for i in (0, 2))
+    first, second = ([place.image for step in steps[i : i + 2] for place in step] for i in (0, 2))
     assert len(set(first)) == len(set(second)) == 6
     assert first != second
 

@@ -5,7 +5,6 @@ import math
 import pytest
 import torch
 from transformers import GenerationConfig
-
 from vlmdx.discovery.sample import Choice, ask, banned_ids, end_ids, seed_of, turn_end
 from vlmdx.models.tokens import PromptError
 
@@ -114,7 +113,7 @@ def test_g04_a_prompt_is_never_cut_to_make_room(demo, shown):
     long = "Ask about " + " ".join(["red"] * 1900)
     (said,) = ask(demo, [long], shown[:1], [1], 1.0, 4)  # its 1,940 tokens are more than any usual prompt limit
     assert said.tokens > 0
-    with pytest.raises(PromptError, match="longer than the context of 2048.*lower its `max_pixels`"):
+    with pytest.raises(PromptError, match=r"longer than the context of 2048.*lower its `max_pixels`"):
         ask(demo, [long], shown[:1], [1], 1.0, 200)
 
 
@@ -140,4 +139,3 @@ def test_a_question_cut_off_at_the_limit_says_so(demo, shown):
     made = ask(demo, PROMPTS[:1] * 12, shown[:1] * 12, [seed_of("cut", i) for i in range(12)], 3.0, 2)
     assert {said.finished for said in made} == {True, False}
     assert all(said.finished == (said.ids[-1] == 0) for said in made)
-

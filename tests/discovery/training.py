@@ -4,19 +4,26 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-
+import torch
 from vlmdx.demo.draw import draw
 from vlmdx.demo.scene import sample_scene
+from vlmdx.discovery.callbacks import Watch
+from vlmdx.discovery.grpo import QuestionerTrainer
+from vlmdx.discovery.log import Log
 from vlmdx.discovery.methods import Job, Policy
 from vlmdx.discovery.panel import Panel
 from vlmdx.discovery.pictures import Picture
+from vlmdx.discovery.plan import check_batch, plan
+from vlmdx.discovery.reinforce import _arguments, reinforce
 from vlmdx.discovery.reward import RewardSettings
 from vlmdx.discovery.roles import Answer, Judgement, Validity
+from vlmdx.discovery.rollouts import Recorder, read_parts
 from vlmdx.discovery.settings import TrainSettings
 from vlmdx.images import pixel_sha256, png_bytes
 
-DEMO = Path("resources/models/qwen-demo")
+DEMO = Path(__file__).parents[2] / "resources" / "models" / "qwen-demo"
 POLICY = Policy(str(DEMO), options={"device": "cpu"})
+IMAGES = 6
 INSTRUCTION = "Ask one short question about the image.\n\nNot again:\n{earlier}\n"
 FIXED = {"run": "r", "method": "rl", "seed": 0, "phase": "train"}
 # The demo answerer says single words; at this temperature it says many, which give the stand-ins something to judge.
@@ -76,3 +83,43 @@ def job(folder, method="rl", seed=0, identity="x"):
 
 def small(**changes):
     return replace(SMALL, **changes)
+
+
+def train(folder, settings, judges=None, adapter=None, shown=None, first=0):
+    """One run; returns the trained model and its rows."""
+    shown = shown or pictures(IMAGES)
+    prompts = check_batch(settings.batch_size, settings.accumulation, settings.generations, len(shown))
+    steps = plan([p.image_id for p in shown], prompts, settings.questions_per_image, settings.steps + first, 0)
+    recorder = Recorder(Path(folder) / "rollouts", FIXED)
+    adapter = adapter or POLICY.open()
+    judges = judges or panel()
+    model = reinforce(adapter, judges, shown, steps[first:], settings, recorder, Path(folder), 0, first)
+    return model, read_parts(Path(folder) / "rollouts").to_pylist()
+
+
+def weights(model):
+    return {name: tensor.clone() for name, tensor in model.state_dict().items()}
+
+
+def same(first, second):
+    return all(torch.equal(first[name], second[name]) for name in first)
+
+
+def build(adapter, shown, settings, folder, judges=None):
+    """A trainer that is ready to generate."""
+    prompts = settings.questions // settings.generations
+    steps = plan([p.image_id for p in shown], prompts, settings.questions_per_image, settings.steps, 0)
+    return QuestionerTrainer(
+        adapter=adapter,
+        panel=judges or panel(),
+        pictures=shown,
+        plan=steps,
+        settings=settings,
+        recorder=Recorder(Path(folder) / "rollouts", FIXED),
+        args=_arguments(adapter, settings, settings.steps, Path(folder), 0),
+        watch=Watch(Log(Path(folder) / "log.csv"), settings.generations, settings.patience),
+        first=0,
+        seed=0,
+        done=[],
+        peft=None,
+    )

@@ -12,12 +12,13 @@ pytest.importorskip("transformer_lens", reason="transformer-lens is not installe
 
 
 def test_fast_equals_bridge(adapter):
-    samples, layers = ragged(adapter)[:3], len(adapter.decoder_layers)
+    samples, layers = ragged(adapter, gold=(1, 3, 2, 1, 1))[:3], len(adapter.decoder_layers)
     specs = [*all_layers(KINDS, layers), Spec(ATTENTION_KNOCKOUT, 1, 2, (0,))]
     before = [reference.log_probabilities(adapter, sample) for sample in samples]
     bridged, fast = bridge.effects(adapter, samples, specs), engine.effects(adapter, samples, specs, 500)
-    assert gap(bridged.clean, fast.clean) < 1e-5
-    assert gap(bridged.logprob, fast.logprob) < 1e-5
+    assert gap(bridged.clean, fast.clean) < 3e-5  # up to three terms, each within 1e-5
+    assert gap(bridged.logprob, fast.logprob) < 3e-5
+    assert gap(bridged.logprob[:, 0], fast.logprob[:, 0]) < 1e-5
     for sample, logprobs in zip(samples, before, strict=True):
         assert torch.equal(reference.log_probabilities(adapter, sample), logprobs)
 
@@ -27,7 +28,7 @@ def test_x04_parity_with_tied_embeddings_and_separate_weights(qwen, monkeypatch)
     assert qwen.model.config.tie_word_embeddings
     bridged = bridge.Bridge(qwen, sample)
     with torch.inference_mode():
-        assert gap(bridged.log_probabilities(sample, []), reference.log_probabilities(qwen, sample)) < 1e-4
+        assert gap(bridged.log_probabilities(sample, [])[0], reference.log_probabilities(qwen, sample)) < 1e-4
     before = qwen.model.get_input_embeddings().weight.clone()
     with torch.no_grad():
         bridged.adapter.model.get_output_embeddings().weight.add_(1)

@@ -48,6 +48,13 @@ def test_gold_of_several_tokens(adapter, side, monkeypatch):
         assert gap(one, other) < 1e-5
 
 
+def test_variants_run_side_by_side_in_parts(qwen, monkeypatch):
+    samples, specs = ragged(qwen, gold=(3, 1, 4, 2, 3))[:3], all_layers(KINDS, 3)
+    whole = engine.effects(qwen, samples, specs, 500)
+    monkeypatch.setattr(engine, "ANSWER_ROWS", 5)
+    assert gap(engine.effects(qwen, samples, specs, 500).logprob, whole.logprob) < 4e-5
+
+
 def test_windows_of_layers_and_single_heads(adapter):
     samples = ragged(adapter)[:3]
     layers = len(adapter.decoder_layers)

@@ -1,6 +1,7 @@
 """Object ids of the grounding set, for every operation and all argument forms."""
 
 import json
+from collections import Counter
 
 import pytest
 from vlmdx.mechanism.draw import draw
@@ -72,10 +73,11 @@ def test_a_program_without_object_is_set_aside(operation, steps):
         branches(program(*steps), operation)
 
 
-def item(number, operation="query", ids="6", answer=0):
+def item(number, operation="query", ids="6", answer=0, options=("red", "blue")):
     steps = program(("select", f"cup ({ids})"), ("query", "color", 0))
     return {
         "item_id": f"gqa:{number}",
+        "options": options,
         "answer": answer,
         "operation": operation,
         "program": json.dumps(steps),
@@ -117,6 +119,20 @@ def test_draw_is_a_prefix_and_accounts_for_all():
 
 def test_draw_balanced_between_right_and_wrong():
     items = [item(i) for i in range(40)]
-    correct = {f"gqa:{i}": i < 30 for i in range(38)}
-    chosen, _ = draw(items, "query", 12, seed=0, correct=correct)
-    assert sum(correct[i["item_id"]] for i in chosen) == 6 and len(chosen) == 12
+    correct = {f"gqa:{i}": i < 30 for i in range(38)}  # 30 right, 8 wrong, two not asked
+    drawn = {n: {i["item_id"] for i in draw(items, "query", n, 0, correct)[0]} for n in (1, 12, 20, 39, None)}
+    wrong = {n: sum(not correct[i] for i in found) for n, found in drawn.items()}
+    assert wrong == {1: 0, 12: 6, 20: 8, 39: 8, None: 8}
+    assert [len(found) for found in drawn.values()] == [1, 12, 20, 38, 38]
+    assert drawn[1] < drawn[12] < drawn[20] < drawn[39] == drawn[None]
+    only = {f"gqa:{i}": True for i in range(20)}
+    assert len(draw(items, "query", 12, 0, only)[0]) == 12, "what one side lacks the other fills"
+
+
+def test_a_balanced_draw_takes_yes_and_no_in_turn():
+    items = [item(i, answer=int(i < 30), options=("yes", "no")) for i in range(40)]  # 30 no, 10 yes
+    correct = {f"gqa:{i}": i % 2 == 0 for i in range(40)}
+    chosen, _ = draw(items, "query", 16, 0, correct)
+    assert Counter((i["answer"], correct[i["item_id"]]) for i in chosen) == {(a, c): 4 for a in (0, 1) for c in (0, 1)}
+    chosen, _ = draw(items, "query", 40, 0, correct)
+    assert len(chosen) == 40

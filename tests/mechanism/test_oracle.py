@@ -7,7 +7,7 @@ an MLP's `forward` is replaced.
 import pytest
 import torch
 from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
-from vlmdx.mechanism import bridge, engine, reference
+from vlmdx.mechanism import engine, reference
 from vlmdx.mechanism.sample import ATTENTION_KNOCKOUT, MEAN_ABLATION, MLP_ANSWER, MLP_OBJECT, Spec
 
 from tests.mechanism.samples import gap, make
@@ -34,16 +34,13 @@ def sample(adapter, request):
 
 
 def check(adapter, sample, expected):
-    """All three engines against ``expected``, by spec."""
+    """Both engines against ``expected``, by spec; the bridge is compared with the fast one elsewhere."""
     found = engine.effects(adapter, [sample, make(adapter, "one", 9)], list(expected), 500)  # in a ragged batch
     slow = reference.effects(adapter, [sample], list(expected))
     wanted = torch.stack(list(expected.values()))
     assert gap(found.logprob[:, 0], wanted) < 1e-5 * len(sample.gold)
     assert gap(slow.logprob[:, 0], wanted) < 1e-5 * len(sample.gold)
     assert (wanted - found.clean[0]).abs().max() > 0.05
-    if sample.more:
-        pytest.importorskip("transformer_lens", reason="transformer-lens is not installed")
-        assert gap(bridge.effects(adapter, [sample], list(expected)).logprob[:, 0], wanted) < 1e-5 * len(sample.gold)
 
 
 @torch.inference_mode()

@@ -89,7 +89,9 @@ def test_states_are_the_model_s_own(adapter):
     """Ragged rows in one batch, against the model's own hidden states of each row alone."""
     samples = ragged(adapter)[:3]
     rows = [Row(sample.ids, place) for place, sample in enumerate(samples)]
+    hooks = [len(layer._forward_hooks) for layer in adapter.decoder_layers]
     states = answer_states(adapter, rows, [sample.image for sample in samples])
+    assert [len(layer._forward_hooks) for layer in adapter.decoder_layers] == hooks
     assert states.shape[:2] == (len(adapter.decoder_layers), 3) and states.dtype == np.float32
     for place, sample in enumerate(samples):
         inputs = {**adapter.text_inputs([Row(sample.ids, 0)]), **adapter.vision_inputs([sample.image], [0])}
@@ -97,7 +99,6 @@ def test_states_are_the_model_s_own(adapter):
         # The last entry of hidden_states is after the final norm; all before it are the layers' inputs.
         for layer in range(len(adapter.decoder_layers) - 1):
             assert np.abs(states[layer, place] - hidden[layer + 1][0, -1].numpy()).max() < 1e-4
-    assert not any(layer._forward_hooks for layer in adapter.decoder_layers)
 
 
 def test_pairs_in_three_forms_and_what_cannot_be_shown(llava, monkeypatch):

@@ -15,13 +15,12 @@ from vlmdx.mechanism.sample import (
     MEAN_ABLATION,
     MLP_ANSWER,
     MLP_OBJECT,
-    Sample,
     Spec,
     all_layers,
 )
 from vlmdx.models.adapter import Row
 
-from tests.mechanism.samples import gap, make, ragged
+from tests.mechanism.samples import gap, make
 
 
 @torch.inference_mode()

@@ -140,7 +140,7 @@ def test_contrasts_by_category_and_set():
     assert strong[["category", "grounding", "intervention"]].values.tolist() == [
         ["Topological", "object", "mean_ablation"]
     ]
-    assert strong["q_permutation"].item() < 0.05
+    assert strong["q_welch"].item() < 0.05
     for _, own in table.groupby("grounding"):
         p = own["p_welch"].astype(float)
         assert np.allclose(own["q_welch"], stats.false_discovery_control(p))

@@ -6,6 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 from vlmdx.provenance import digest_of, digest_parts, rule_digest
+from vlmdx.provenance.facts import model_facts
 from vlmdx.provenance.footer import file_sha256
 from vlmdx.provenance.parts import damaged_parts, keep_parts, read_parts
 from vlmdx.provenance.record import (
@@ -76,10 +77,10 @@ def test_every_single_byte_that_changes_in_a_record_is_seen(job):
     kept = read_record(path)
     for position in range(0, len(whole), 7):
         path.write_bytes(whole[:position] + bytes([whole[position] ^ 1]) + whole[position + 1 :])
-        try:
-            assert read_record(path) == kept, position  # white space between values may change
-        except DamagedRecord as error:
-            assert str(path) in str(error)
+        with pytest.raises(DamagedRecord, match=str(path)):
+            read_record(path)
+    path.write_bytes(whole)
+    assert read_record(path) == kept
 
 
 def test_a_job_that_starts_again_takes_its_old_record_away(job):
@@ -101,3 +102,27 @@ def test_parts_are_kept_under_their_digest_and_refused_when_changed(tmp_path):
     file.write_text(file.read_text().replace("[1, 2]", "[1, 3]"))
     assert read_parts(digest, tmp_path) is None
     assert read_parts("0" * 32, tmp_path) is None
+
+
+def test_a_job_that_opens_several_models_tells_them_by_role():
+    found = model_facts(
+        {"questioner": {"source": "nowhere", "revision": "a"}, "answerer": {"source": "else"}, "seed": 1}
+    )
+    assert found["models"] == {
+        "questioner": {"source": "nowhere", "revision": "a", "processor": None},
+        "answerer": {"source": "else", "revision": None, "processor": None},
+    }
+    assert found["model"] == found["models"]["questioner"]
+    assert model_facts({"importer": "gqa", "options": {"questions": "q.json"}}) == {"model": None}
+
+
+def test_a_kept_file_of_parts_that_was_touched_is_named_and_written_again(tmp_path):
+    parts = {"code": "a", "settings": {"settings": {}, "before": [], "content": None}, "files": {}, "libraries": {}}
+    digest = digest_of(parts)
+    keep_parts({digest: parts}, tmp_path)
+    file = tmp_path / "digests" / f"{digest}.json"
+    assert list(damaged_parts(tmp_path)) == []
+    file.write_text(file.read_text().replace(": ", ":  ", 1))  # the same content in other white space
+    assert list(damaged_parts(tmp_path)) == [file]
+    keep_parts({digest: parts}, tmp_path)
+    assert list(damaged_parts(tmp_path)) == []

@@ -159,6 +159,22 @@ def test_p04_paths_are_data_and_never_patterns_or_partitions(tmp_path, small):
     assert tables.cells["model"].unique().to_pylist() == ["tiny"]
 
 
+def test_text_that_looks_like_sql_is_only_text(tmp_path, small, monkeypatch):
+    """Nothing of a data set, a path or a model's name is ever run as SQL."""
+    monkeypatch.chdir(tmp_path)
+    items, shards = small
+    evil = "'); COPY (SELECT 42) TO 'made.csv'; DROP TABLE cells; --"
+    for row in [*items, *shards["clean"], *shards["weather"]]:
+        row["item_id"] = f"{row['item_id']}{evil}"
+    for row in items:
+        row |= {"image_id": f"{row['image_id']}{evil}", "dataset": evil, "category": evil, "question": evil}
+    paths = write_shards(tmp_path / "a'; COPY (SELECT 1) TO 'made.csv' --", shards)
+    tables = reliability_tables(evil, paths, write_items(tmp_path / "items.parquet", items), **FOG)
+    assert value(tables, "cells") == 30 and set(tables.cells["model"].to_pylist()) == {evil}
+    assert {name[5:] for name in tables.cells["item_id"].to_pylist()} == {evil}
+    assert not (tmp_path / "made.csv").exists()
+
+
 def test_p04_ids_stay_strings(tmp_path, small):
     items, shards = small
     names = {"syn:0": "007", "syn:1": "n329479", "syn:2": "1e3"}

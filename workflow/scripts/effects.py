@@ -22,8 +22,8 @@ from vlmdx.schema import read_table, write_table
 from vlmdx.schema.tables import EFFECTS, IMAGES, ITEMS, REJECTED
 
 MODEL_KEYS = ("source", "revision", "family", "dtype", "device", "attention", "max_pixels", "trust_remote_code")
-ASK_KEYS = ("template", "batch_tokens")
-RUN_KEYS = ("template", "rule", "engine", "batch_tokens", "window", "controls", "seed")
+ASK_KEYS = ("template", "batch_tokens", "readout")
+RUN_KEYS = ("template", "rule", "engine", "batch_tokens", "window", "controls", "seed", "readout", "head_layers")
 
 
 def main(snakemake: Any) -> None:

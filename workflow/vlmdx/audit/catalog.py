@@ -19,6 +19,7 @@ import pyarrow.parquet as pq
 from vlmdx.audit.csv_views import csv_view, is_table
 from vlmdx.audit.ledger import LEDGER
 from vlmdx.config import paths
+from vlmdx.mechanism import tables as m
 from vlmdx.schema import ContractError
 from vlmdx.schema import tables as t
 from vlmdx.schema.tables import Table
@@ -42,6 +43,12 @@ VIEWS: dict[str, tuple[Table, tuple[str, ...]]] = {
     "drawn": (t.ITEMS, (paths.operation_sample("{dataset}", "{operation}", "items.parquet"),)),
     "drawn_rejected": (t.REJECTED, (paths.operation_sample("{dataset}", "{operation}", "rejected.parquet"),)),
     "effects_rejected": (t.REJECTED, (paths.mechanism("{model}", "{dataset}", "rejected.parquet"),)),
+    "asked": (m.ASKED, (paths.operation_effects("{model}", "{dataset}", "{operation}", "asked.parquet"),)),
+    "pairs": (m.PAIRS, (paths.operation_sample("{dataset}", "{operation}", "pairs.parquet"),)),
+    "probes": (m.PROBES, (paths.operation_effects("{model}", "{dataset}", "{operation}", "probes.parquet"),)),
+    "vsr_effects": (m.VSR_EFFECTS, (paths.vsr("{model}", "{dataset}", "effects.parquet"),)),
+    "vsr_control": (m.VSR_EFFECTS, (paths.vsr("{model}", "{dataset}", "control.parquet"),)),
+    "rollouts": (t.ROLLOUTS, (paths.discovery("{run}", "rollouts.parquet"),)),
     "ledger": (LEDGER, ("results/provenance.parquet",)),
 }
 ROTATIONS = "circular"  # item set of the two files that stand beside the selection

@@ -12,6 +12,7 @@ from vlmdx.audit.ledger import ABOUT
 from vlmdx.audit.reasons import changes
 from vlmdx.config import paths
 from vlmdx.provenance.parts import read_parts
+from vlmdx.schema import ContractError
 
 # Columns that name a row of a CSV table.
 KEYS = (
@@ -112,8 +113,11 @@ def _rows(path: Path) -> dict[str, dict[str, str]]:
     """Rows by key: the columns that name a row; numbered where those do not tell rows apart."""
     if not path.is_file():
         return {}
-    with path.open(encoding="utf-8", newline="") as file:
-        rows = list(csv.DictReader(file))
+    try:
+        with path.open(encoding="utf-8", newline="") as file:
+            rows = list(csv.DictReader(file))
+    except (UnicodeDecodeError, csv.Error) as error:
+        raise ContractError(f"{path}: not a readable CSV table ({error}); run its job again") from error
     columns = [name for name in KEYS if rows and name in rows[0]]
     named = [" ".join(row[name] for name in columns) for row in rows]
     if len(set(named)) < len(named):

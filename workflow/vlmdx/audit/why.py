@@ -83,7 +83,7 @@ def find_row(table: str, wanted: Sequence[str]) -> dict[str, str]:
     if not rows:
         raise LookupError(f"{table}: it has no rows")
     first = next(iter(rows[0]))
-    pairs = [tuple(word.split("=", 1)) if "=" in word else (first, word) for word in wanted]
+    pairs = [(word.partition("=")[0], word.partition("=")[2]) if "=" in word else (first, word) for word in wanted]
     for column, value in pairs:
         if column not in rows[0]:
             raise LookupError(f"{table}: no column {column!r}; there are {', '.join(rows[0])}")
@@ -92,11 +92,11 @@ def find_row(table: str, wanted: Sequence[str]) -> dict[str, str]:
         if not rows:
             raise LookupError(f"{table}: no {column} {value!r}; there are {', '.join(there)}")
     if len(rows) > 1:
-        telling = [n for n in rows[0] if n not in dict(pairs) and len({row[n] for row in rows}) == len(rows)]
-        name = next((n for n in telling if n in KEYS), None) or next(iter(telling), None)
-        several = name or next((n for n in KEYS if n in rows[0] and len({row[n] for row in rows}) > 1), first)
-        there = ", ".join(dict.fromkeys(row[several] for row in rows))
-        raise LookupError(f"{table}: {len(rows)} rows are {' '.join(wanted)}; add --row {several}=..., one of {there}")
+        differing = [name for name in rows[0] if name not in dict(pairs) and len({row[name] for row in rows}) > 1]
+        telling = [name for name in differing if len({row[name] for row in rows}) == len(rows)]
+        several = next((name for name in (*telling, *differing) if name in KEYS), (*telling, *differing, first)[0])
+        values = ", ".join(dict.fromkeys(row[several] for row in rows))
+        raise LookupError(f"{table}: {len(rows)} rows are {' '.join(wanted)}; add --row {several}=..., one of {values}")
     return rows[0]
 
 

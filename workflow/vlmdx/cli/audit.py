@@ -21,14 +21,24 @@ COLOURS = {"verified": "green", "stale": "yellow", "orphan": "yellow", "tampered
 def audit(
     configfile: LastConfigFile = None,
     parquet: Annotated[Path | None, typer.Option(help="also write the findings to this file, as Parquet")] = None,
-    rehash: Annotated[bool, typer.Option(help="read every file again, whatever the last audit remembers")] = False,
-    rerun: Annotated[bool, typer.Option(help="end with the command that mends it, and the jobs it would run")] = False,
+    rehash: Annotated[
+        bool, typer.Option("--rehash", help="read every file again, whatever the last audit remembers")
+    ] = False,
+    rerun: Annotated[
+        bool, typer.Option("--rerun", help="end with the command that mends it, and the jobs it would run")
+    ] = False,
 ) -> None:
-    """Compare every file under results/ with its record, and its record with today's code and config.
+    """Is every file under results/ still what its job wrote, and would the job still write it today?
 
-    verified: the bytes its job wrote, and the job has not changed. stale: code, settings, input, model or libraries
-    changed since. tampered: other bytes than recorded. missing: recorded, gone. orphan: no rule makes it any more.
-    unknown: no record. Exit status 0 if all are verified, 1 if the worst is stale or missing, 2 otherwise.
+    \b
+    verified   the bytes that its job wrote, and the job has not changed
+    stale      code, settings, input, model or libraries changed since: which
+    tampered   other bytes than recorded
+    missing    recorded, and gone
+    orphan     no rule makes it any more under this config
+    unknown    no record of it
+
+    Exit status 0 if all are verified, 1 if the worst is stale or missing, 2 otherwise.
     """
     from vlmdx.audit.audit import AUDIT, STALE, counts
     from vlmdx.audit.audit import audit as findings_of

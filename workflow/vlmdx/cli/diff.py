@@ -30,7 +30,10 @@ def diff(
     from vlmdx.audit.diff import diff_jobs, diff_tables
 
     a, b = _results(run_a), _results(run_b)
-    jobs, tables = diff_jobs(a, b), diff_tables(a, b)
+    try:
+        jobs, tables = diff_jobs(a, b), diff_tables(a, b)
+    except (OSError, ValueError) as error:
+        raise fail(str(error)) from error
     console = wide_console()
     if jobs:
         _show_jobs(console, jobs, every)
@@ -46,8 +49,8 @@ def _show_jobs(console: Console, jobs: "list[JobChange]", every: bool) -> None:
     groups: dict[tuple[str, str], list[JobChange]] = {}
     for job in jobs:
         if job.own or every or not job.what:
-            shown = job.what if every else job.own
-            what = "; ".join(f"{kind}: {words}" for kind, words in shown.items()) or "nothing that is recorded"
+            told = job.what if every else job.own
+            what = "; ".join(f"{kind}: {words}" for kind, words in told.items()) or "nothing that is recorded"
             groups.setdefault((job.rule, what), []).append(job)
     shown = Table("jobs", "what changed", "bytes", title="Where it begins", title_justify="left")
     for (_, what), members in groups.items():
@@ -93,7 +96,9 @@ def _change(old: str, new: str) -> str:
 
 
 def _results(folder: Path) -> Path:
-    found = folder / "results" if (folder / "results" / "provenance").is_dir() else folder
-    if not (found / "provenance").is_dir():
-        raise fail(f"{folder}: no results folder (it holds no provenance)")
-    return found
+    for found in (folder / "results", folder):
+        if (found / "provenance").is_dir():
+            return found
+    if not folder.is_dir():
+        raise fail(f"{folder}: no such folder")
+    raise fail(f"{folder}: no records of a run in it; name a folder in which snakemake ran, or its results folder")

@@ -8,7 +8,7 @@ import typer
 from vlmdx.config import ConfigError, load
 from vlmdx.config.files import read_config
 from vlmdx.config.jobs import Jobs
-from vlmdx.config.discovery_jobs import DiscoveryJobs
+from vlmdx.config.joint_jobs import JointJobs
 from vlmdx.config.resolved import last_configfiles
 
 ConfigFile = Annotated[
@@ -34,7 +34,7 @@ def read_jobs(configfile: Path | None) -> Jobs:
         typer.Exit: the file cannot be read or has mistakes, which are printed one a line.
     """
     try:
-        return DiscoveryJobs(load(read_config(configfile or root() / "config" / "config.yaml")), root())
+        return JointJobs(load(read_config(configfile or root() / "config" / "config.yaml")), root())
     except ConfigError as error:
         raise fail(str(error)) from error
 

@@ -117,6 +117,19 @@ class Finetuning(Block):
     batch_size: int = Field(8, gt=0, description="questions per step")
 
 
+class Taxonomy(Block):
+    """Skills that questions need, and which of them the answerer fails."""
+
+    similarity: float = Field(
+        0.8, gt=0, le=1, description="least cosine of the primitives of one skill, where there are few (ours)"
+    )
+    few: int = Field(100, ge=4, description="fewer distinct primitives are clustered without UMAP and HDBSCAN")
+    smallest_topic: int = Field(3, ge=2, description="HDBSCAN's least number of primitives in a topic")
+    reseedings: int = Field(5, ge=2, description="clusterings that stability is measured between")
+    minimum: int = Field(20, ge=2, description="distinct valid questions that a skill must have to be tested (ours)")
+    alpha: Share = Field(0.05, description="false-discovery rate of the failure modes of a run")
+
+
 class Discovery(Block):
     """A questioner that learns where a model fails: target `discovery`, which is not part of `all`."""
 
@@ -131,6 +144,11 @@ class Discovery(Block):
     training: Training = Field(Training(), description=Training.__doc__)
     finetuning: Finetuning = Field(Finetuning(), description=Finetuning.__doc__)
     prompts: Prompts = Field(Prompts(), description=Prompts.__doc__)
+    taxonomy: Taxonomy = Field(Taxonomy(), description=Taxonomy.__doc__)
+    spot_check: int = Field(48, gt=0, description="held-out questions that are laid out for a person to judge")
+    rewards: dict[Slug, Reward] = Field(
+        {}, description="other reward settings, by slug, under which the rollouts are graded anew, without training"
+    )
     replicates: int = Field(2000, ge=100, description="of the bootstrap, clustered by image")
     confidence: Share = Field(0.95, description="level of the intervals")
 

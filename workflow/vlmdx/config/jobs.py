@@ -95,6 +95,12 @@ class Jobs:
         """Rule demo_models."""
         return self._job("demo_models", {"models": list(DEMO_MODELS)}, PLOTTING, [self.demo_model])
 
+    @functools.cached_property
+    def demo_questioner(self) -> Job:
+        """Rule demo_questioner."""
+        start = self._weights(Model(source="resources/models/qwen-demo"))
+        return self._job("demo_questioner", {"seed": self.config.seed}, (*INFERENCE, "num2words"), content=start)
+
     def sources(self, dataset: str) -> dict[str, str]:
         """Files and folders that a data set's importer reads, by key of its entry."""
         entry = self.config.datasets[dataset].model_dump()
@@ -117,12 +123,14 @@ class Jobs:
             "seed": self.config.seed,
             "max_pixels": self.config.images.max_pixels,
         }
-        made = [w for w in paths.WORLDS if any(p.startswith(paths.demo_world(w, "")) for p in sources.values())]
         content = {key: fingerprint(Path(path)) for key, path in sources.items() if not path.startswith("results/")}
         module = f"vlmdx.datasets.{entry.importer}"
-        return self._job(
-            "import_dataset", settings, IMAGING, map(self.demo_scenes, made), content=content, modules=[module]
-        )
+        return self._job("import_dataset", settings, IMAGING, self.makers(sources), content=content, modules=[module])
+
+    def makers(self, sources: Mapping[str, str]) -> list[Job]:
+        """Jobs that make a data set's files, where the workflow does."""
+        made = [w for w in paths.WORLDS if any(p.startswith(paths.demo_world(w, "")) for p in sources.values())]
+        return [self.demo_scenes(world) for world in made]
 
     @functools.cached_property
     def pool(self) -> Job:
@@ -155,8 +163,8 @@ class Jobs:
             "device": scoring.device,
             "template": Path(self.here(template)).read_text(encoding="utf-8"),
         }
-        before = [self.corrupt("pool", family)]
-        if itemset != "pool":
+        before = [self.corrupt(itemset if itemset in self.config.datasets else "pool", family)]
+        if itemset in ("bench", "circular"):
             before.append(self.select_bench if itemset == "bench" else self.rotate_bench)
         modules = _adapter_modules(entry, Path(self.here(entry.source)))
         return self._job("score", settings, INFERENCE, before, content=self._weights(entry), modules=modules)

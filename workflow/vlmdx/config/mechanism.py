@@ -1,6 +1,6 @@
 """Config of system C: causal interventions inside a model, per operation of a question."""
 
-from typing import Literal
+from typing import Annotated, Literal
 
 from pydantic import Field, field_validator, model_validator
 
@@ -69,6 +69,14 @@ class Mechanism(Block):
         "transformer-lens",
     )
     window: int = Field(1, gt=0, description="layers in a row that an intervention acts on")
+    readout: Literal["letter", "text"] = Field(
+        "letter",
+        description="gold answer that effects are on: the gold option's letter, at the last prompt token; or its words "
+        "under `scoring.text_prompt`, at all positions that predict them, log-probabilities summed (not VSR's)",
+    )
+    head_layers: list[Annotated[int, Field(ge=0)]] = Field(
+        [], description="layers in which each query head's attention is also knocked out by itself; none by default"
+    )
     controls: bool = Field(True, description="also random image tokens outside the object, and the identity")
     batch_tokens: int | None = Field(
         None, gt=0, description="padded tokens per batch; null takes the model's own `batch_tokens`"
@@ -91,7 +99,7 @@ class Mechanism(Block):
                 raise ValueError(f"balance: {self.n} questions cannot be drawn from {self.candidates} candidates")
         return self
 
-    @field_validator("operations", "models")
+    @field_validator("operations", "models", "head_layers")
     @classmethod
     def _distinct(cls, value: list | None) -> list | None:
         if value and len(set(value)) < len(value):

@@ -32,7 +32,14 @@ class MechanismJobs(Jobs):
         """Rule effects; the images are the data set's own, so nothing of the corruptions is upstream."""
         chosen = self.config.mechanism
         balance = chosen.n if chosen.balance else None  # how many to draw once the model was asked; None: all
-        return self._intervening("effects", model, self.sample_operations(dataset, operation), balance=balance)
+        scoring = self.config.scoring
+        prompt = scoring.letter_prompt if chosen.readout == "letter" else scoring.text_prompt
+        own = {
+            **chosen.model_dump(include={"readout", "head_layers"}),
+            "template": Path(self.here(prompt)).read_text(encoding="utf-8"),
+            "balance": balance,
+        }
+        return self._intervening("effects", model, self.sample_operations(dataset, operation), **own)
 
     @functools.cache  # noqa: B019
     def join_effects(self, model: str, dataset: str) -> Job:

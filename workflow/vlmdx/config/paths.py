@@ -17,6 +17,12 @@ PROBING = "results/mechanism/probing.csv"
 VSR = "results/mechanism/vsr.csv"
 MECHANISM_ACCOUNTING = "results/mechanism/accounting.csv"
 FDR = "results/fdr_table.csv"
+TRANSFER = "results/discovery/transfer.csv"
+JOINT = "results/joint_table.csv"
+VOCABULARY = "results/discovery/vocabulary.parquet"
+STABILITY = "results/discovery/stability.csv"
+SHARED_SKILLS = "results/discovery/shared_skills.csv"
+DISCOVERY_ACCOUNTING = "results/discovery/accounting.csv"
 RESOLVED_CONFIG = "results/config.yaml"
 WORLDS = ("scenes", "mechanism")  # demo scenes of the main job, and of the mechanism target
 
@@ -95,6 +101,16 @@ def questioner(run: str, method: str, seed: str, name: str) -> str:
 def discovery(run: str, name: str) -> str:
     """What a run found: rollouts.parquet, taxonomy.json, tables and figures."""
     return f"results/discovery/{run}/{name}"
+
+
+def rewards(run: str, reward: str) -> str:
+    """Rollouts of a run under other reward settings."""
+    return f"results/discovery/{run}/rewards/{reward}.parquet"
+
+
+def joint(model: str, dataset: str, name: str) -> str:
+    """A model on discovered questions: cells, set_aside, effects, rejected, as Parquet."""
+    return f"results/joint/{model}/{dataset}/{name}"
 
 
 def figure(name: str, suffix: str) -> str:

@@ -73,6 +73,10 @@ class Config(Block):
             where = f"discovery.runs.{slug}"
             if run.dataset not in self.datasets:
                 raise ValueError(f"{where}.dataset: no data set {run.dataset!r}; there are {sorted(self.datasets)}")
+            if run.dataset.startswith("discovered-"):
+                raise ValueError(
+                    f"{where}.dataset: {run.dataset!r} holds discovered questions, not images to ask about"
+                )
             if run.answerer not in self.models:
                 raise ValueError(f"{where}.answerer: no model {run.answerer!r}; there are {sorted(self.models)}")
             kinds = [verifier.kind for verifier in (run.verifier, run.second_verifier) if verifier]
@@ -97,6 +101,16 @@ DEMO = {
             "questions": "results/demo/mechanism/questions.json",
             "scene_graphs": "results/demo/mechanism/sceneGraphs.json",
             "images": "results/demo/mechanism/images",
+        },
+        "discovered-qwen": {
+            "importer": "jsonl",
+            "file": "results/discovery/qwen/dataset/questions.jsonl",
+            "answer_form": "text",
+        },
+        "discovered-llava": {
+            "importer": "jsonl",
+            "file": "results/discovery/llava/dataset/questions.jsonl",
+            "answer_form": "text",
         },
     },
     "pool": {"quotas": {"shapes": None}},

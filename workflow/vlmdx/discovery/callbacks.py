@@ -20,7 +20,7 @@ class NoSignal(RuntimeError):
 
 
 class Watch(TrainerCallback):
-    """Writes a line of the log per step, skips steps that teach nothing, and stops a run that has become one of them."""
+    """Writes a line of the log per step, skips steps that teach nothing, and stops a run that is made of them."""
 
     def __init__(self, log: Log, generations: int, patience: int, first: int = 0) -> None:
         """``patience``: how many steps in a row without any spread stop the run; ``first``: steps before the first."""
@@ -49,7 +49,12 @@ class Watch(TrainerCallback):
         names = ("entropy", "kl", "loss", "grad_norm", "learning_rate")
         seconds = time.perf_counter() - self.started
         self.log.write(
-            {"step": self.first + state.global_step, "seconds": seconds, **known, **{n: logs[n] for n in names if n in logs}}
+            {
+                "step": self.first + state.global_step,
+                "seconds": seconds,
+                **known,
+                **{n: logs[n] for n in names if n in logs},
+            }
         )
         self.bar.update()
         self.bar.set_postfix(reward=known["reward"], failed=known["failed"], valid=known["valid"])
@@ -70,9 +75,9 @@ class Watch(TrainerCallback):
             raise NoSignal(
                 f"stopped at step {step}: for {self.idle} steps in a row (`patience`) all questions of a group got the "
                 f"same reward, so nothing can be learned. In the last step {known['valid']:.0%} of the questions were "
-                f"valid, {known['failed']:.0%} made the answerer fail, {known['undecided']:.0%} got no verdict. If none "
-                "is valid, read the questions in the newest rollout part and the verifier's details; if none fails, "
-                "the answerer leaves no room; raise `temperature` or `generations` for more variety"
+                f"valid, {known['failed']:.0%} made the answerer fail, {known['undecided']:.0%} got no verdict. If "
+                "none is valid, read the questions and the verifier's details in the newest rollout part; if none "
+                "fails, the answerer leaves no room; raise `temperature` or `generations` for more variety"
             )
 
     def on_save(self, args, state, control, **kwargs):

@@ -112,9 +112,11 @@ def finetune(
 class _Trainer(Trainer):
     def __init__(self, *args: Any, adapter: Adapter, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.adapter, self.end = adapter, turn_end(adapter)
+        self.adapter, self.last = adapter, turn_end(adapter)
 
-    def compute_loss(self, model: Any, inputs: Sequence[Example], *args: Any, **kwargs: Any) -> Tensor:
+    def compute_loss(  # type: ignore[override]
+        self, model: Any, inputs: Sequence[Example], *args: Any, **kwargs: Any
+    ) -> Tensor:
         """Mean negative log-likelihood of the questions' tokens, the end token included, nats."""
         images: dict[str, Image.Image] = {}
         prompts, completions = [], []
@@ -122,7 +124,7 @@ class _Trainer(Trainer):
             image = images.setdefault(example.picture.image_id, example.picture.image)
             prompt = self.adapter.render(example.prompt)
             prompts.append(self.adapter.encode(prompt, image))
-            said = [*self.adapter.answer_ids(prompt, example.question), self.end]
+            said = [*self.adapter.answer_ids(prompt, example.question), self.last]
             completions.append(torch.tensor(said))
             check_length(self.adapter, len(prompts[-1]) + len(said))
         shown = [example.picture.image_id for example in inputs]

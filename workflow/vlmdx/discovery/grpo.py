@@ -21,8 +21,8 @@ from trl import GRPOConfig, GRPOTrainer
 from vlmdx.discovery.callbacks import Watch, check_loss
 from vlmdx.discovery.log import spreads
 from vlmdx.discovery.panel import NO_SEED, Panel, Row, Slot, completion_text, signal
-from vlmdx.discovery.pictures import Picture
 from vlmdx.discovery.passes import completion_logprobs, prove_pixels
+from vlmdx.discovery.pictures import Picture
 from vlmdx.discovery.plan import Place
 from vlmdx.discovery.prompts import clean_question
 from vlmdx.discovery.rollouts import Recorder
@@ -55,7 +55,7 @@ class QuestionerTrainer(GRPOTrainer):
         done: Sequence[Row],
         peft: LoraConfig | None,
     ) -> None:
-        """``first``: step of the plan before ``plan[0]``; ``done``: rows of the steps that a resumed run has behind it."""
+        """``first``: steps of the run before ``plan[0]``; ``done``: rows of the steps that lie behind a resumed run."""
         self.adapter, self.panel, self.pictures, self.places = adapter, panel, pictures, plan
         self.settings, self.recorder, self.first, self.seed = settings, recorder, first, seed
         self.memory = panel.memory(done)
@@ -63,7 +63,9 @@ class QuestionerTrainer(GRPOTrainer):
         self.live = False  # whether any group of the latest step has spread
         self.proven = False
         self.ends = end_ids(adapter)
-        rows = [{"prompt": [], "step": step, "place": i} for step, places in enumerate(plan) for i in range(len(places))]
+        rows = [
+            {"prompt": [], "step": step, "place": i} for step, places in enumerate(plan) for i in range(len(places))
+        ]
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", "You are using 'rollout_func'")
             super().__init__(
@@ -85,10 +87,10 @@ class QuestionerTrainer(GRPOTrainer):
     def slots(self, inputs: Sequence[Row]) -> list[Slot]:
         """The questions to draw, from rows of the data set: each prompt's samples follow each other."""
         step = inputs[0]["step"]
-        places = [self.places[step][row["place"]] for row in inputs[:: self.num_generations]]
+        places = [self.places[step][row["place"]] for row in inputs[:: self.settings.generations]]
         shown = [(self.pictures[place.image], place.turn) for place in places]
         prompter = plain(self.panel.instruction)
-        slots = place_slots(shown, self.first + step + 1, self.num_generations, self.seed, self.memory, prompter)
+        slots = place_slots(shown, self.first + step + 1, self.settings.generations, self.seed, self.memory, prompter)
         return [replace(slot, seed=NO_SEED) for slot in slots] if self.settings.use_vllm else slots
 
     def draw(self, prompts: Sequence[Any], trainer: Any) -> dict[str, Any]:
@@ -127,11 +129,11 @@ class QuestionerTrainer(GRPOTrainer):
         ]
         batch = super()._generate_and_score_completions(filled)
         batch["row"] = torch.arange(len(inputs))  # travels with its row through shuffling and cutting
-        live = torch.from_numpy(spreads(self.rows, self.num_generations) > 0)
+        live = torch.from_numpy(spreads(self.rows, self.settings.generations) > 0)
         self.live = bool(live.any())
         # Groups without spread have zero advantage already; they are not to dilute the mean over tokens either.
         mask = batch["completion_mask"]
-        tokens = mask[live.repeat_interleave(self.num_generations).to(mask.device)].sum()
+        tokens = mask[live.repeat_interleave(self.settings.generations).to(mask.device)].sum()
         batch["advantages"] = batch["advantages"] * (mask.sum() / tokens.clamp(min=1))
         if not self.proven:
             prove_pixels(self, batch)
@@ -194,7 +196,8 @@ class QuestionerTrainer(GRPOTrainer):
         size = batch_size or len(input_ids)
         # Without LoRA the reference is another model.
         adapter = replace(self.adapter, model=model) if model is self.ref_model else self.adapter
-        logprobs, entropies = [], []
+        logprobs: list[torch.Tensor] = []
+        entropies: list[torch.Tensor] = []
         for start in range(0, len(input_ids), size):
             part = slice(start, start + size)
             shown = [self._slots[row].picture.image_id for row in self._micro[part]]

@@ -38,7 +38,7 @@ COLUMNS = (
 
 
 def spreads(rows: Sequence[Row], generations: int) -> np.ndarray:
-    """Standard deviation of the decided rewards in each group of ``generations`` rows; 0 if fewer than 2 are decided."""
+    """Standard deviation of the decided rewards in each group of ``generations`` rows; 0 with fewer than 2 of them."""
     groups = [rows[start : start + generations] for start in range(0, len(rows), generations)]
     decided = [[value for value in map(signal, group) if value is not None] for group in groups]
     return np.array([np.std(values) if len(set(values)) > 1 else 0.0 for values in decided])

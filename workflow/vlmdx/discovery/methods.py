@@ -66,7 +66,8 @@ class Job:
         run: slug of the run.
         seed: of the run.
         folder: ``results/discovery/{run}/{method}/{seed}``; all that is written stands below it.
-        identity: of everything the job depends on; a folder of another identity is emptied, not continued.
+        identity: digest of all that the caller's results depend on; what another identity left is removed, not
+            continued. Training and asking each keep their own.
         provenance: for the footers of rollout parts.
     """
 
@@ -81,6 +82,11 @@ class Job:
     def checkpoint(self) -> Path:
         """The trained policy; not there for the methods that train none."""
         return self.folder / "checkpoint"
+
+    @property
+    def trained(self) -> bool:
+        """Training came to its end; an empty folder may be the workflow's."""
+        return (self.checkpoint / "config.json").exists()
 
     @property
     def training(self) -> Path:
@@ -127,12 +133,12 @@ def train_questioner(
     prompts = check_batch(settings.batch_size, settings.accumulation, settings.generations, len(pictures))
     check_vllm(settings)
     check_steps(job.method, settings, tuning)
-    _claim(job)
+    _claim(job.training, job.identity, job.checkpoint)
     steps = plan([p.image_id for p in pictures], prompts, settings.questions_per_image, settings.steps, job.seed)
     recorder = Recorder(job.training / "rollouts", job.fixed("train"), job.provenance)
     if job.method == "conme":
         ask_plan(policy.open(), panel, pictures, steps, settings, recorder, job.seed)
-    elif job.method != "zero-shot" and not job.checkpoint.exists():
+    elif job.method != "zero-shot" and not job.trained:
         cuts = rounds(job.method, settings.steps, tuning.rounds)
         reached = _tune(job, policy, panel, pictures, steps, cuts, settings, tuning, recorder)
         first = cuts[-1]
@@ -178,13 +184,14 @@ def ask_held_out(
     pictures = check_pictures(pictures)
     folder, prompter = job.folder / "asking", plain(panel.instruction)
     checkpoint = None if job.method in UNTRAINED else job.checkpoint
-    if checkpoint is not None and not checkpoint.exists():
+    if checkpoint is not None and not job.trained:
         raise FileNotFoundError(f"{checkpoint}: not there; train the questioner first (`train_questioner`)")
     if job.method == "conme":
         trained = read_parts(job.training / "rollouts").to_pylist()
         mistakes = [row["question"] for row in trained if row["valid"] is True and row["correct"] is False]
         prompter = with_mistakes(conme, mistakes, mistakes_shown, job.seed)
         panel = replace(panel, instruction=conme)
+    _claim(folder, job.identity)
     fixed = job.fixed("held-out")
     adapter = policy.open(checkpoint)
     return ask_images(adapter, panel, pictures, settings, folder, fixed, job.seed, prompter, job.provenance)
@@ -249,22 +256,24 @@ def _tune(
 
 
 def _note(path: Path, number: int, questions: int, kept: int, loss: float) -> None:
-    """Append a line to the record of rounds; a line of a round that is made again goes."""
-    lines = list(csv.reader(path.read_text().splitlines()))[1:] if path.exists() else []
-    lines = [line for line in lines if int(line[0]) < number] + [[number, questions, kept, f"{loss:.6g}"]]
+    """Append a line to the record of rounds; lines of rounds that are made again go."""
+    known = list(csv.DictReader(path.read_text().splitlines())) if path.exists() else []
+    lines: list[dict[str, Any]] = [line for line in known if int(line["round"]) < number]
+    lines.append({"round": number, "questions": questions, "kept": kept, "loss": f"{loss:.6g}"})
     with atomic(path) as temporary, temporary.open("w", newline="") as file:
-        csv.writer(file, lineterminator="\n").writerows([["round", "questions", "kept", "loss"], *lines])
+        writer = csv.DictWriter(file, list(lines[-1]), lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(lines)
 
 
-def _claim(job: Job) -> None:
-    """Empty a training folder that other settings, code or inputs left: its steps cannot be continued."""
-    mark = job.training / "identity.txt"
-    known = mark.read_text() if mark.exists() else None
-    if known == job.identity:
+def _claim(folder: Path, identity: str, *beside: Path) -> None:
+    """Empty a folder, and what stands beside it, that other settings, code or inputs left: it cannot be continued."""
+    mark = folder / "identity.txt"
+    if mark.exists() and mark.read_text() == identity:
         return
-    for folder in (job.training, job.checkpoint, job.folder / "asking"):
-        if folder.exists():
-            logger.warning("%s was made with other settings; it is removed", folder)
-            shutil.rmtree(folder)
+    for left in (folder, *beside):
+        if left.exists():
+            logger.warning("%s was made with other settings; it is removed", left)
+            shutil.rmtree(left)
     with atomic(mark) as temporary:
-        temporary.write_text(job.identity)
+        temporary.write_text(identity)

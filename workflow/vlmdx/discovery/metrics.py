@@ -6,6 +6,7 @@ wrong) by the delete-one-image jackknife.
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -59,6 +60,48 @@ def method_metrics(
             value, low, high = (float(np.atleast_1d(end)[0]) for end in interval)
             found.append({"method": method, "metric": metric, "value": value, "low": low, "high": high, "n": n})
     return pd.DataFrame(found)
+
+
+def fdr_rows(rows: pd.DataFrame, skills: Skills, embed: Embed, methods: Sequence[str], **drawing: Any) -> pd.DataFrame:
+    """The lines of one run in ``fdr_table.csv``.
+
+    Args:
+        rows: held-out rows of `ROLLOUTS`, all methods and seeds of the run.
+        skills, embed, **drawing: as for :func:`method_metrics`.
+        methods: order of the lines; all must be there.
+
+    Returns:
+        One row per method: ``method, images, questions, seeds``, and each metric with ``_low`` and ``_high``.
+
+    Raises:
+        ValueError: a method is missing, or no question of it has a verdict: its FDR would read as 0.
+    """
+    for method in methods:
+        own = rows[rows["method"] == method]
+        if own.empty:
+            raise ValueError(f"method {method!r} has no held-out questions; run `ask_held_out` for it again")
+        if own["valid"].isna().all() or not (own["correct"].notna() | (own["valid"] == False)).any():  # noqa: E712
+            raise ValueError(
+                f"method {method!r}: the verifier decided none of {len(own)} held-out questions, so there is no "
+                "failure rate; see validity_detail and judgement_detail in rollouts.parquet, mend the verifier, and "
+                "remove this method's held_out.parquet"
+            )
+    table = widen(method_metrics(rows, skills, embed, **drawing)).set_index("method")
+    counted = rows.groupby("method")
+    table.insert(0, "images", counted["image_id"].nunique())
+    table.insert(1, "questions", counted.size())
+    table.insert(2, "seeds", counted["seed"].nunique())
+    return table.loc[list(methods)].reset_index()
+
+
+def widen(long: pd.DataFrame) -> pd.DataFrame:
+    """``method, metric, value, low, high, n`` -> one row per method: each metric, with ``_low`` and ``_high``."""
+    lines: dict[str, dict[str, Any]] = {}
+    for row in long.to_dict("records"):
+        line, metric = lines.setdefault(row["method"], {"method": row["method"]}), row["metric"]
+        line |= {metric: row["value"], f"{metric}_low": row["low"], f"{metric}_high": row["high"]}
+    order = [f"{metric}{end}" for metric in long["metric"].unique() for end in ("", "_low", "_high")]
+    return pd.DataFrame(lines.values())[["method", *order]]
 
 
 def _failed(rows: pd.DataFrame) -> pd.Series:

@@ -90,7 +90,7 @@ def undecided(row: Row) -> bool:
 
 
 def signal(row: Row) -> float | None:
-    """The row's reward as a trainer may see it: None, which takes no part in any advantage, where there is no verdict."""
+    """The row's reward as a trainer may see it; None, which has no part in any advantage, where there is no verdict."""
     reward = row["reward"]
     return None if undecided(row) or reward is None or not math.isfinite(reward) else float(reward)
 

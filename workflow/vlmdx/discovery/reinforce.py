@@ -86,7 +86,6 @@ def reinforce(
 
 
 def _arguments(adapter: Adapter, settings: TrainSettings, steps: int, folder: Path, seed: int) -> GRPOConfig:
-    vllm = {"generation_kwargs": {"logit_bias": {token: -100.0 for token in banned_ids(adapter)}}}
     return GRPOConfig(
         output_dir=str(folder),
         max_steps=steps,
@@ -100,7 +99,8 @@ def _arguments(adapter: Adapter, settings: TrainSettings, steps: int, folder: Pa
         beta=settings.beta,
         mask_truncated_completions=settings.mask_truncated,
         use_vllm=settings.use_vllm,
-        **(vllm if settings.use_vllm else {}),
+        # Our own sampler bans them itself.
+        generation_kwargs={"logit_bias": dict.fromkeys(banned_ids(adapter), -100.0)} if settings.use_vllm else None,
         shuffle_dataset=False,  # the plan is the order
         remove_unused_columns=False,
         disable_dropout=True,

@@ -27,7 +27,8 @@ class Sampled:
     Attributes:
         text: without special tokens, cleaned (`prompts.clean_question`).
         logprob: sum over its tokens, the end token included, of the log-probability under the distribution that was
-            sampled from (at the sampling temperature, without the banned tokens), nats; None where another sampler drew it and does not say.
+            sampled from (at the sampling temperature, without the banned tokens), nats; None where another sampler
+            drew it.
         tokens: how many, the end token included.
         finished: it ended by an end token; False if it was cut off at the limit.
         ids: its token ids.
@@ -57,27 +58,40 @@ def end_ids(adapter: Adapter) -> list[int]:
     Knowing only one of several makes ended questions count as cut off (huggingface/trl#7039).
     """
     declared = adapter.model.generation_config.eos_token_id
-    known = {adapter.processor.tokenizer.eos_token_id, *(declared if isinstance(declared, list) else [declared])}
-    return sorted((known | {turn_end(adapter)}) - {None})
+    known = [adapter.processor.tokenizer.eos_token_id, *(declared if isinstance(declared, list) else [declared])]
+    return sorted({token for token in (*known, turn_end(adapter)) if token is not None})
 
 
-def turn_end(adapter: Adapter) -> int | None:
-    """The special token that the chat template puts after an answer; the tokenizer's end token where it puts none."""
+def turn_end(adapter: Adapter) -> int:
+    """The special token that the chat template puts after an answer; the tokenizer's end token where it puts none.
+
+    Raises:
+        ValueError: there is neither.
+    """
     tokenizer = adapter.processor.tokenizer
     rest = adapter.render_answer("?", "ANSWER").rpartition("ANSWER")[2]
     first = tokenizer(rest, add_special_tokens=False)["input_ids"][:1]
-    return first[0] if first and first[0] in _special(tokenizer) else tokenizer.eos_token_id
+    if first and first[0] in _special(tokenizer):
+        return first[0]
+    if tokenizer.eos_token_id is None:
+        raise ValueError(f"{adapter.source}: no token ends an answer, neither in its chat template nor its tokenizer")
+    return tokenizer.eos_token_id
 
 
 def banned_ids(adapter: Adapter) -> list[int]:
-    """Ids that no question may hold: image placeholders and every other special token that is not an end token.
+    """Ids that no question may hold: special tokens that end nothing, image placeholders above all, and unused ids.
 
-    An image token in the completion has no image behind it, and the next forward pass dies of it (huggingface/trl#3847).
+    An image token in a completion has no image behind it; the next forward pass dies of it (huggingface/trl#3847).
     """
     config = adapter.model.config
     names = ("image_token_id", "video_token_id", "vision_start_token_id", "vision_end_token_id")
-    vision = {getattr(config, name, None) for name in names} - {None}
-    return sorted((vision | _special(adapter.processor.tokenizer)) - set(end_ids(adapter)))
+    vision = {getattr(config, name) for name in names if getattr(config, name, None) is not None}
+    tokenizer = adapter.processor.tokenizer
+    vocabulary = config.get_text_config().vocab_size  # often rounded up
+    unused = range(len(tokenizer), vocabulary)
+    return sorted(
+        {token for token in (*vision, *_special(tokenizer), *unused) if token < vocabulary} - set(end_ids(adapter))
+    )
 
 
 def _special(tokenizer: Any) -> set[int]:
@@ -117,30 +131,6 @@ def ask(
         part = slice(start, start + batch_size)
         found += draw(adapter, adapter.model, prompts[part], images[part], seeds[part], temperature, max_tokens)
     return found
-
-
-def encode(
-    adapter: Adapter, prompts: Sequence[str], images: Sequence[Image.Image], max_tokens: int
-) -> dict[str, Tensor]:
-    """The processor's inputs for user turns ``prompts``, padded on the left, on CPU.
-
-    Raises:
-        PromptError: as :func:`ask`.
-    """
-    rendered = [adapter.render(prompt) for prompt in prompts]
-    bos = adapter.processor.tokenizer.bos_token
-    inputs = adapter.processor(
-        text=rendered,
-        images=[[image] for image in images],
-        add_special_tokens=not (bos and rendered[0].startswith(bos)),  # never a second BOS
-        padding=True,
-        padding_side="left",
-        return_tensors="pt",
-    )
-    check_length(adapter, inputs["input_ids"].shape[1] + max_tokens)
-    if not all(adapter.image_tokens(inputs["input_ids"])):
-        raise PromptError(f"{adapter.source}: the processor put no image tokens into a questioner's prompt")
-    return dict(inputs)
 
 
 def check_length(adapter: Adapter, tokens: int) -> None:
@@ -205,8 +195,8 @@ def draw(
     for row, values in zip(completions, logprobs, strict=True):
         stop = next((place for place, token in enumerate(row) if token in ends), None)
         ids = row if stop is None else row[: stop + 1]
-        text = clean_question(tokenizer.decode(ids, skip_special_tokens=True))
-        found.append(Sampled(text, sum(values[: len(ids)]), len(ids), stop is not None, tuple(ids)))
+        said = clean_question(tokenizer.decode(ids, skip_special_tokens=True))
+        found.append(Sampled(said, sum(values[: len(ids)]), len(ids), stop is not None, tuple(ids)))
     return found
 
 

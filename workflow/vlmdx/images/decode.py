@@ -67,6 +67,7 @@ def decode(data: bytes, *, max_pixels: int) -> Decoded:
     """
     if not data:
         raise ImageError("the file is empty (0 bytes)")
+    _check_bytes(len(data), max_pixels)
     # Some libraries switch this on for the whole process; a picture half filled with grey would then pass as whole.
     ImageFile.LOAD_TRUNCATED_IMAGES = False
     with warnings.catch_warnings():
@@ -102,13 +103,17 @@ def decode_file(path: Path, *, max_pixels: int) -> Decoded:
             raise ImageError("the file does not exist")
         if not path.is_file():
             raise ImageError("not a regular file")
-        # 16 bytes a pixel (RGBA, 32 bit each) and a metadata allowance: above that it cannot be an accepted image.
-        if (size := path.stat().st_size) > 16 * max_pixels + 2**26:
-            raise ImageError(f"{size} bytes are more than an image of max_pixels = {max_pixels} can need")
+        _check_bytes(path.stat().st_size, max_pixels)
         data = path.read_bytes()
     except OSError as error:
         raise ImageError(f"the file cannot be read: {error.strerror}") from error
     return decode(data, max_pixels=max_pixels)
+
+
+def _check_bytes(size: int, max_pixels: int) -> None:
+    # 16 bytes a pixel (RGBA, 32 bit each) and a metadata allowance: above that it cannot be an accepted image.
+    if size > 16 * max_pixels + 2**26:
+        raise ImageError(f"{size} bytes are more than an image of max_pixels = {max_pixels} can need")
 
 
 def _check_size(size: tuple[int, int], max_pixels: int) -> None:

@@ -16,7 +16,7 @@ from vlmdx.schema import atomic
 from vlmdx.schema.io import FOOTER_KEY
 from vlmdx.schema.tables import EFFECTS
 
-KEY = ["item_id", "intervention", "position", "layer"]
+KEY = ["item_id", "intervention", "position", "layer", "head"]
 
 
 def effects_table(parts: pa.Table, operation: str, role: str) -> pa.Table:
@@ -31,7 +31,8 @@ def effects_table(parts: pa.Table, operation: str, role: str) -> pa.Table:
         role: object, or random for the control.
     """
     frame = parts.filter(pc.equal(parts["role"], role)).to_pandas()
-    by = frame.groupby(KEY, sort=True)
+    frame["head"] = frame["head"].astype("Int32")
+    by = frame.groupby(KEY, sort=True, dropna=False)
     mean = by[["logprob_clean", "logprob"]].mean().assign(correct=by["correct"].first()).reset_index()
     mean["delta"] = mean["logprob_clean"] - mean["logprob"]
     mean["operation"] = operation
@@ -50,15 +51,20 @@ def set_aside(parts: pa.Table, operation: str) -> list[dict[str, Any]]:
 def save_tensors(path: str | os.PathLike, parts: pa.Table, provenance: Mapping[str, Any] | None = None) -> None:
     """Effects as tensors: ``{role}.{intervention}.{position}`` float32 [layers, samples], in nats.
 
+    Those of single heads are one tensor per layer, ``{role}.head_knockout.answer.{layer}`` float32 [heads, samples].
+
     The metadata has one entry, ``vlmdx``: JSON of ``samples``, the item and branch of each column by tensor, and
     ``provenance``. One entry, because safetensors writes several in a random order.
     """
     frame = parts.filter(pc.is_null(parts["reason"])).to_pandas()
     frame["delta"] = frame["logprob_clean"] - frame["logprob"]
     tensors, samples = {}, {}
-    for name, group in frame.groupby(["role", "intervention", "position"], sort=True):
-        wide = group.pivot(index="layer", columns=["item_id", "branch"], values="delta").sort_index(axis=1)
-        key = ".".join(name)
+    single = frame["head"].notna()
+    frame["of"] = frame["layer"].astype(str).where(single, "")
+    frame["row"] = frame["layer"].where(~single, frame["head"])
+    for name, group in frame.groupby(["role", "intervention", "position", "of"], sort=True):
+        wide = group.pivot(index="row", columns=["item_id", "branch"], values="delta").sort_index(axis=1)
+        key = ".".join(filter(None, name))
         tensors[key] = torch.tensor(wide.to_numpy("float32", copy=True))
         samples[key] = [[item_id, int(branch)] for item_id, branch in wide.columns]
     _save(path, tensors, samples, provenance)

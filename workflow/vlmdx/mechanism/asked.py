@@ -16,7 +16,7 @@ from vlmdx.mechanism.tables import ASKED
 from vlmdx.models.adapter import Adapter
 from vlmdx.schema import read_table, write_table
 from vlmdx.scoring.cell import score_cell
-from vlmdx.scoring.question import ask
+from vlmdx.scoring.question import Readout, ask
 
 CHUNK = 256  # questions whose images are in memory at once, and that a killed job asks again at most
 UNDRAWN = "not drawn: the draw is balanced between right and wrong answers"
@@ -30,6 +30,7 @@ def ask_all(
     *,
     template: str,
     batch_tokens: int,
+    readout: Readout = "letter",
 ) -> pa.Table:
     """Ask every question once, without intervention, as the main job does; finished chunks are taken from ``parts``.
 
@@ -40,6 +41,7 @@ def ask_all(
         parts: folder of finished chunks; its name must hold a digest of everything that the answers depend on.
         template: text of the prompt file.
         batch_tokens: padded tokens per forward pass.
+        readout: by letter or in words.
 
     Returns:
         Rows of :data:`ASKED`, in the order of the items; ``correct`` is null where the question could not be asked.
@@ -51,16 +53,21 @@ def ask_all(
         name = hashlib.sha256(json.dumps(known).encode()).hexdigest()[:16]
         path = parts / f"{name}.parquet"
         if not path.exists():
-            write_table(path, _chunk(adapter, chunk, images, template, batch_tokens), ASKED)
+            write_table(path, _chunk(adapter, chunk, images, template, batch_tokens, readout), ASKED)
         tables.append(read_table(path, ASKED))
     return pa.concat_tables(tables)
 
 
 def _chunk(
-    adapter: Adapter, items: Sequence[Mapping[str, Any]], images: Mapping[str, bytes], template: str, batch_tokens: int
+    adapter: Adapter,
+    items: Sequence[Mapping[str, Any]],
+    images: Mapping[str, bytes],
+    template: str,
+    batch_tokens: int,
+    readout: Readout,
 ) -> list[dict[str, Any]]:
-    questions = [ask(adapter, item, "letter", template) for item in items]
-    rows = score_cell(adapter, questions, [images], "clean", 0, "letter", batch_tokens)
+    questions = [ask(adapter, item, readout, template) for item in items]
+    rows = score_cell(adapter, questions, [images], "clean", 0, readout, batch_tokens)
     return [
         {"item_id": row["item_id"], "correct": row.get("chosen"), "reason": row["reason"]}
         for row in rows

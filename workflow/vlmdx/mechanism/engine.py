@@ -13,6 +13,7 @@ from vlmdx.mechanism.sample import Result, Sample, Spec
 from vlmdx.models.adapter import Adapter, Row
 
 HEAD_ROWS = 256  # rows x vocabulary x 4 bytes: 256 rows of a vocabulary of 152,000 are 156 MB of float32 logits
+ANSWER_ROWS = 128  # answer positions of all variants of a sample that run side by side
 # The engine's own head (norm, output embeddings) must give the model's own log-probabilities; larger differences than
 # rounding mean that the model does more (e.g. caps its logits).
 TOLERANCE = {torch.float32: 1e-4, torch.bfloat16: 0.1, torch.float16: 0.05}
@@ -50,8 +51,10 @@ def effects(adapter: Adapter, samples: Sequence[Sample], specs: Sequence[Spec], 
     at_object = [i for i, spec in enumerate(specs) if spec.kind[1] == "object"]
     full = grounding.any(-1)
     sweeps: list[tuple[list[int], AnswerSweep | ObjectSweep]] = []
-    if answer:
-        sweeps.append((answer, AnswerSweep([specs[i] for i in answer], answers, grounding)))
+    # Variants stand side by side and each is masked from all others: their cost grows with the square of their number.
+    together = max(1, ANSWER_ROWS // answers.shape[1])
+    for part in (answer[first : first + together] for first in range(0, len(answer), together)):
+        sweeps.append((part, AnswerSweep([specs[i] for i in part], answers, grounding)))
     if at_object and full.any():
         # A row without B runs along with one token in its place; its numbers are those of the clean pass.
         stand_in = torch.where(full[:, None], grounding, vision & (vision.cumsum(-1) == vision.sum(-1, keepdim=True)))

@@ -13,7 +13,7 @@ from vlmdx.mechanism.grounding import SetAside, item_branches, tokens_of
 from vlmdx.mechanism.sample import Sample
 from vlmdx.models.adapter import Adapter
 from vlmdx.models.geometry import Rule
-from vlmdx.scoring.question import ask
+from vlmdx.scoring.question import Question, Readout, ask
 
 
 @dataclass(frozen=True)
@@ -22,6 +22,7 @@ class Prepared:
 
     Attributes:
         item_id, operation, options, answer: as in the item table.
+        question: the item as the model is asked it.
         samples: one per branch of the question.
         random: per branch, the same with as many random image tokens from outside B; None where too few are outside.
     """
@@ -30,13 +31,14 @@ class Prepared:
     operation: str
     options: tuple[str, ...]
     answer: int
+    question: Question
     samples: tuple[Sample, ...]
     random: tuple[Sample | None, ...]
 
     @property
     def length(self) -> int:
-        """Tokens of the prompt."""
-        return len(self.samples[0].ids)
+        """Tokens that are run: the prompt, and the gold answer but for its last token."""
+        return len(self.samples[0].sequence)
 
 
 def content(item: Mapping[str, Any], image: bytes) -> str:
@@ -46,7 +48,13 @@ def content(item: Mapping[str, Any], image: bytes) -> str:
 
 
 def prepare(
-    adapter: Adapter, item: Mapping[str, Any], image: Image.Image, template: str, rule: Rule, seed: int
+    adapter: Adapter,
+    item: Mapping[str, Any],
+    image: Image.Image,
+    template: str,
+    rule: Rule,
+    seed: int,
+    readout: Readout = "letter",
 ) -> Prepared:
     """One item for one model.
 
@@ -57,6 +65,7 @@ def prepare(
         template: text of the prompt file.
         rule: which grid cells belong to a box.
         seed: of the control's tokens, drawn per item and branch.
+        readout: whether the gold answer is the gold option's letter or its words.
 
     Raises:
         SetAside: no gold answer, no grounding object, or no token under its box.
@@ -66,20 +75,22 @@ def prepare(
     if item["answer"] is None:
         raise SetAside("the item has no gold answer")
     sets = item_branches(item)
-    question = ask(adapter, item, "letter", template)
+    question = ask(adapter, item, readout, template)
     if question.reason:
         raise SetAside(question.reason)
     ids = adapter.encode(question.prompt, image)
     positions, views = adapter.image_views(ids, image)
+    target, *more = question.targets[item["answer"]]
     letters = tuple(target[0] for target in question.targets)
     vision = tuple(positions[token] for view in views for token in view.tokens)
     samples, random = [], []
     for branch, names in enumerate(sets):
         tokens = tuple(positions[token] for token in tokens_of(item, names, image.size, views, rule))
-        sample = Sample(ids, image, letters[item["answer"]], letters, vision, tokens)
+        sample = Sample(ids, image, target, letters, vision, tokens, tuple(more))
         samples.append(sample)
         random.append(elsewhere(sample, f"{seed}\0{item['item_id']}\0{branch}"))
-    return Prepared(item["item_id"], item["operation"], question.options, item["answer"], tuple(samples), tuple(random))
+    about = item["item_id"], item["operation"], question.options, item["answer"], question
+    return Prepared(*about, tuple(samples), tuple(random))
 
 
 def elsewhere(sample: Sample, key: str) -> Sample | None:

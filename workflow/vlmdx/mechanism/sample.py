@@ -14,6 +14,7 @@ ATTENTION_KNOCKOUT: Kind = ("attention_knockout", "answer")
 MLP_OBJECT: Kind = ("mlp_knockout", "object")
 MLP_ANSWER: Kind = ("mlp_knockout", "answer")
 KINDS: tuple[Kind, ...] = (MEAN_ABLATION, ATTENTION_KNOCKOUT, MLP_OBJECT, MLP_ANSWER)
+HEAD_KNOCKOUT = "head_knockout"  # name of an attention knockout of one query head, in the tables
 # Controls: the same machinery with an edit that changes nothing. What they show is rounding.
 IDENTITY_OBJECT: Kind = ("identity", "object")
 IDENTITY_ANSWER: Kind = ("identity", "answer")

@@ -17,13 +17,14 @@ PARTS = Table(
             pa.field("intervention", pa.string(), nullable=False),
             pa.field("position", pa.string(), nullable=False),
             pa.field("layer", pa.int32(), nullable=False),
+            pa.field("head", pa.int32()),  # query head; null: all of them
             pa.field("logprob_clean", pa.float32()),
             pa.field("logprob", pa.float32()),
             pa.field("correct", pa.bool_()),
             pa.field("reason", pa.string()),  # why the item was set aside; it then has one row without numbers
         ]
     ),
-    ("item_id", "role", "branch", "intervention", "position", "layer"),
+    ("item_id", "role", "branch", "intervention", "position", "layer", "head"),
 )
 ASKED = Table(
     "asked",
@@ -42,10 +43,10 @@ VSR_EFFECTS = Table(
         [
             pa.field("category", pa.string(), nullable=False),  # of the relation
             pa.field("grounding", pa.string(), nullable=False),  # subject, object or both
-            *EFFECTS.schema,
+            *(field for field in EFFECTS.schema if field.name != "head"),  # statements are not dissected by head
         ]
     ),
-    ("grounding", *EFFECTS.key),
+    ("grounding", *(name for name in EFFECTS.key if name != "head")),
 )
 PAIRS = Table(
     "word pairs",

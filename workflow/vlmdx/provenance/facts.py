@@ -38,12 +38,23 @@ def compute_facts(settings: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def model_facts(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """``model``: source, revision and the hash of its processor files; NULL for a job without a model."""
+    """``model``: source, revision and the hash of its processor files; NULL for a job without a model.
+
+    A job that opens several (questioner, answerer, verifier) tells all of them by role as ``models``; ``model`` is then
+    the first of them.
+    """
+    roles = {role: own for role, own in settings.items() if isinstance(own, Mapping) and own.get("source")}
+    if roles:
+        models = {role: _model_fact(own["source"], own.get("revision")) for role, own in roles.items()}
+        return {"model": next(iter(models.values())), "models": models}
     source = settings.get("source") or settings.get("image_encoder")
     if source is None:
         return {"model": None}
-    revision = settings.get("revision") or settings.get("image_revision")
-    return {"model": {"source": source, "revision": revision, "processor": processor_sha256(source, revision)}}
+    return {"model": _model_fact(source, settings.get("revision") or settings.get("image_revision"))}
+
+
+def _model_fact(source: str, revision: str | None) -> dict[str, Any]:
+    return {"source": source, "revision": revision, "processor": processor_sha256(source, revision)}
 
 
 def processor_sha256(source: str, revision: str | None) -> str | None:

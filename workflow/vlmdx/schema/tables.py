@@ -245,17 +245,20 @@ EFFECTS = Table(
             _column("item_id", pa.string(), ""),
             _column("operation", pa.string(), "GQA operation"),
             _column(
-                "intervention", pa.string(), "mean_ablation, attention_knockout, mlp_knockout; identity with controls"
+                "intervention",
+                pa.string(),
+                "mean_ablation, attention_knockout, mlp_knockout; identity with controls, head_knockout if asked for",
             ),
             _column("position", pa.string(), "object or answer"),
             _column("layer", pa.int32(), "decoder layer, from 0"),
+            _column("head", pa.int32(), "query head of a head_knockout, from 0; NULL: all heads", True),
             _column("logprob_clean", pa.float32(), "log p(gold), nats"),
             _column("logprob", pa.float32(), "log p(gold | intervention), nats"),
             _column("delta", pa.float32(), "logprob_clean - logprob"),
             _column("correct", pa.bool_(), "right without intervention"),
         ]
     ),
-    ("item_id", "intervention", "position", "layer"),
+    ("item_id", "intervention", "position", "layer", "head"),
 )
 ROLLOUTS = Table(
     "rollouts",
@@ -292,4 +295,83 @@ ROLLOUTS = Table(
         ]
     ),
     ("run", "method", "seed", "phase", "step", "image_id", "turn", "sample"),
+)
+PRIMITIVES = Table(
+    "primitives",
+    pa.schema(
+        [
+            _column("image_id", pa.string(), ""),
+            _column("question", pa.string(), "a valid question about this image, held-out or of a training"),
+            _column("primitives", pa.list_(pa.string()), "elementary abilities it needs; NULL: set aside", True),
+            _column("reason", pa.string(), "why there are none", True),
+        ]
+    ),
+    ("image_id", "question"),
+)
+VOCABULARY = Table(
+    "vocabulary",
+    pa.schema(
+        [
+            _column("primitive", pa.string(), "an elementary ability, in small letters"),
+            _column("questions", pa.int64(), "distinct questions of all runs that need it"),
+            _column("skill", pa.string(), "its topic, named by the primitive in the topic's middle"),
+            _column("words", pa.list_(pa.string()), "words of largest c-TF-IDF weight in the topic"),
+            _column("meta_skill", pa.string(), "group of skills, named by the skill in the group's middle"),
+        ]
+    ),
+    ("primitive",),
+)
+SKILLS = Table(
+    "skills",
+    pa.schema(
+        [
+            _column("image_id", pa.string(), ""),
+            _column("question", pa.string(), "a valid question with known primitives"),
+            _column("skills", pa.list_(pa.string()), "skills of its primitives, distinct and sorted"),
+        ]
+    ),
+    ("image_id", "question"),
+)
+BLIND = Table(
+    "blind",
+    pa.schema(
+        [
+            _column("image_id", pa.string(), ""),
+            _column("question", pa.string(), "a valid held-out question with a verdict on its answer"),
+            _column("correct", pa.bool_(), "of the answer given to the image"),
+            _column("answer", pa.string(), "given to the image"),
+            _column("blind_answer", pa.string(), "given to a grey image of the same size"),
+            _column("same", pa.bool_(), "both answers are the same in other spelling: the image had no say"),
+        ]
+    ),
+    ("image_id", "question"),
+)
+SECOND = Table(
+    "second opinions",
+    pa.schema(
+        [
+            _column("image_id", pa.string(), ""),
+            _column("question", pa.string(), "a held-out question that passed the screen"),
+            _column("valid", pa.bool_(), "the run's verifier; NULL: undecided", True),
+            _column("second_valid", pa.bool_(), "the second verifier; NULL: undecided", True),
+            _column("correct", pa.bool_(), "the run's verifier on the answer; NULL: not asked, or undecided", True),
+            _column("second_correct", pa.bool_(), "the second verifier on the same answer", True),
+        ]
+    ),
+    ("image_id", "question"),
+)
+TRANSFER = Table(
+    "transfer",
+    pa.schema(
+        [
+            _column("run", pa.string(), "run that discovered the question"),
+            _column("model", pa.string(), "model that was asked"),
+            _column("image_id", pa.string(), ""),
+            _column("question", pa.string(), ""),
+            _column("answer", pa.string(), "what the model said"),
+            _column("reference", pa.string(), "the right answer, where the verifier knows it", True),
+            _column("correct", pa.bool_(), "NULL: undecided", True),
+        ]
+    ),
+    ("run", "model", "image_id", "question"),
 )
