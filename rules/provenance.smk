@@ -1,6 +1,7 @@
 # What is known of the run itself: the ledger of all artifacts, and the catalogue of its tables. Both tell of what
 # stands when they are made, the mechanism included, so ask for them by a command of their own when the rest is done;
-# `vlmdx query` writes them by itself.
+# `vlmdx query` writes them by itself. No benchmarks: for Snakemake these are outputs, and would be older than a ledger
+# that `vlmdx query` wrote.
 PLOTS = tuple(
     f"plot_{name}"
     for name in ["ras_by_family", "severity_trends", "state_shares", "accuracy_ras", "corruption_heatmap"]
@@ -15,8 +16,6 @@ rule provenance:
         "results/provenance.parquet",
     log:
         "logs/provenance/provenance.log",
-    benchmark:
-        "results/benchmarks/provenance/provenance.tsv"
     conda:
         "../envs/vlmdx.yaml"
     resources:
@@ -39,8 +38,6 @@ rule catalog:
         "results/catalog.sql",
     log:
         "logs/catalog/catalog.log",
-    benchmark:
-        "results/benchmarks/catalog/catalog.tsv"
     conda:
         "../envs/vlmdx.yaml"
     resources:

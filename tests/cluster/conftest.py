@@ -13,7 +13,7 @@ from tests.workflow.project import SMALL, environment
 
 TABLES = ("ras_table.csv", "ras_by_severity.csv", "ras_by_corruption.csv", "position_bias.csv", "accounting.csv")
 MAIN = "results/ras_table.csv"
-BOUND = 900  # seconds until a Snakemake that does not end fails its test; it is many times what any of them takes
+BOUND = 1800  # seconds until a Snakemake that does not end fails its test; many times what any of them takes
 # Imported by every Python that a job starts. What is to happen stands in files that are taken away as it happens, so
 # that it happens once; no code of the project is touched, so no digest changes.
 ACCIDENT = """

@@ -14,7 +14,8 @@ trap '"$here/slurm.sh" stop' EXIT
 "$here/slurm.sh" start
 eval "$("$here/slurm.sh" env)"
 export VLMDX_SLURM=1
-run() { timeout -k 60 -s INT 2400 .venv/bin/python -m pytest -rP --durations=0 --durations-min=5 "$@"; }
+# INT lets the fixtures clean up, also where a shell started this in the background and had it ignored.
+run() { timeout -k 60 -s INT 3000 env --default-signal=INT .venv/bin/python -m pytest -rP --durations=0 --durations-min=5 "$@"; }
 if [ "${1:-}" = quick ]; then
   run -n 3 --dist worksteal tests/cluster/test_slurm.py -k "main_job or one_more_model or cancelled or killed_with_jobs"
 else

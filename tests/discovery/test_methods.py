@@ -6,7 +6,8 @@ import pytest
 import torch
 from vlmdx.discovery import methods as module
 from vlmdx.discovery.finetune import Example, FinetuneSettings, finetune, keep_failed
-from vlmdx.discovery.methods import METHODS, UNTRAINED, ask_held_out, train_questioner
+from vlmdx.discovery.job import METHODS, UNTRAINED
+from vlmdx.discovery.methods import ask_held_out, train_questioner
 from vlmdx.discovery.sample import ask
 from vlmdx.discovery.sequence import with_mistakes
 from vlmdx.models.load import load

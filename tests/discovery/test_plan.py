@@ -2,7 +2,8 @@
 
 import pytest
 from vlmdx.discovery.finetune import FinetuneSettings
-from vlmdx.discovery.methods import METHODS, check_steps, rounds, train_questioner
+from vlmdx.discovery.job import METHODS
+from vlmdx.discovery.methods import check_steps, rounds, train_questioner
 from vlmdx.discovery.plan import check_batch, plan
 from vlmdx.discovery.settings import check_vllm
 

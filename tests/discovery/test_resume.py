@@ -74,6 +74,16 @@ def test_g06_a_finished_run_that_lost_its_export_trains_nothing_more(unbroken, t
     assert same(unbroken[1], weights(model))
 
 
+def test_g06_steps_after_others_keep_their_numbers_when_gone_on_with(tmp_path):
+    """RL after SFT: the first steps of the run were spent before."""
+    _, rows = train(tmp_path, small(steps=3, save_every=1), first=2)
+    assert sorted({row["step"] for row in rows}) == [3, 4, 5]
+    shutil.rmtree(tmp_path / "checkpoints" / "checkpoint-3")
+    _, again = train(tmp_path, small(steps=3, save_every=1), first=2)
+    assert again == rows
+    assert [line["step"] for line in read_log(tmp_path / "log.csv")] == ["3", "4", "5"]
+
+
 def test_g06_lora_goes_on_as_if_unbroken_and_trains_its_own_weights_alone(random_policy, tmp_path):
     def opened():
         return load(str(random_policy), device="cpu")

@@ -9,8 +9,8 @@ from vlmdx.demo.draw import draw
 from vlmdx.demo.scene import sample_scene
 from vlmdx.discovery.callbacks import Watch
 from vlmdx.discovery.grpo import QuestionerTrainer
+from vlmdx.discovery.job import Job, Policy
 from vlmdx.discovery.log import Log
-from vlmdx.discovery.methods import Job, Policy
 from vlmdx.discovery.panel import Panel
 from vlmdx.discovery.pictures import Picture
 from vlmdx.discovery.plan import check_batch, plan

@@ -1,6 +1,5 @@
 """What a model answers before anything is changed in it, and how many of those questions are dissected."""
 
-import pandas as pd
 from vlmdx.mechanism import asked as module
 from vlmdx.mechanism.asked import UNDRAWN, as_dissected, ask_all, sampling, undrawn
 from vlmdx.mechanism.run import run
@@ -45,11 +44,9 @@ def test_a_killed_clean_pass_asks_only_what_it_had_not_asked(llava, tmp_path, mo
 def test_sampling_counts_both_answers():
     rows = [("a", "exist", "yes", True), ("b", "exist", "yes", False), ("c", "exist", "no", None)]
     rows += [("d", "query", "red", True), ("e", "query", "red", True), ("f", "verify", "no", None)]
-    items = pd.DataFrame(
-        [{"item_id": i, "operation": o, "options": [a, "blue"], "answer": 0} for i, o, a, _ in rows]
-        + [{"item_id": "g", "operation": "query", "options": ["red", "blue"], "answer": None}]
-    )
-    asked = pd.DataFrame([{"item_id": i, "correct": c} for i, _, _, c in rows if c is not None])
+    items = [{"item_id": i, "operation": o, "options": [a, "blue"], "answer": 0} for i, o, a, _ in rows]
+    items += [{"item_id": "g", "operation": "query", "options": ["red", "blue"], "answer": None}]
+    asked = [{"item_id": i, "correct": c} for i, _, _, c in rows if c is not None]
     table = sampling("qwen", items, asked, ["a", "d"])
     keys = ["operation", "answer", "questions", "asked", "right", "wrong", "dissected_right", "dissected_wrong"]
     assert table[keys].to_numpy().tolist() == [

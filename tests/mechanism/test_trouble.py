@@ -11,14 +11,17 @@ from vlmdx.mechanism.reference import installed, log_probabilities
 from vlmdx.mechanism.sample import (
     ATTENTION_KNOCKOUT,
     IDENTITY_ANSWER,
+    IDENTITY_OBJECT,
     KINDS,
     MEAN_ABLATION,
     MLP_ANSWER,
     MLP_OBJECT,
+    Sample,
     Spec,
     all_layers,
 )
 from vlmdx.models.adapter import Row
+from vlmdx.models.load import load
 
 from tests.mechanism.samples import gap, make
 
@@ -60,10 +63,19 @@ def test_x02_the_cut_is_proved_and_flash_attention_refused(adapter, monkeypatch)
     specs = all_layers((ATTENTION_KNOCKOUT,), len(adapter.decoder_layers))
     found = engine.effects(adapter, [sample], specs, 500)
     assert (found.logprob - found.clean).abs().min() > 1e-4
+    others = tuple(range(len(sample.ids) - 1))
+    alone = Sample(sample.ids, sample.image, sample.target, sample.letters, others, others)
+    weights = attention_weights(adapter, alone, Spec(ATTENTION_KNOCKOUT, 1))
+    assert not weights[:, :-1].any() and (weights[:, -1] == 1).all()
+    for engines in (engine, reference):
+        cut = engines.effects(adapter, [alone], specs, 500)
+        assert (cut.logprob - cut.clean).abs().min() > 1e-3, "the answer position reads nothing but itself"
     with eager(adapter):
         assert gap(engine.effects(adapter, [sample], specs, 500).logprob, found.logprob) < 1e-5
     nothing = reference.effects(adapter, [sample], [Spec(ATTENTION_KNOCKOUT, 0, heads=())])
     assert gap(nothing.logprob[0], nothing.clean) < 1e-6
+    empty = reference.effects(adapter, [make(adapter, "none", 3)], specs)
+    assert gap(empty.logprob, empty.clean.expand(len(specs), -1)) < 1e-6
     config = adapter.decoder_layers[0].self_attn.config
     monkeypatch.setattr(config, "_attn_implementation_internal", "flash_attention_2")
     for engines in (engine, reference):
@@ -86,6 +98,8 @@ def test_x02_an_implementation_that_ignores_the_mask_is_found_out(llava, monkeyp
 def test_x03_hooks_fire_once_per_layer_and_go_after_an_exception(adapter):
     sample, layers = make(adapter, "middle", 3), len(adapter.decoder_layers)
     before = log_probabilities(adapter, sample)
+    with installed(adapter, sample, Spec(IDENTITY_OBJECT, 0, layers)):
+        assert torch.equal(log_probabilities(adapter, sample), before)
     for kind in KINDS:
         with installed(adapter, sample, Spec(kind, 0, layers)) as fired:
             log_probabilities(adapter, sample)
@@ -93,6 +107,7 @@ def test_x03_hooks_fire_once_per_layer_and_go_after_an_exception(adapter):
         assert fired == [*range(layers)] * 2
     with pytest.raises(ZeroDivisionError), installed(adapter, sample, Spec(MEAN_ABLATION, 1)):
         raise ZeroDivisionError
+    assert torch.equal(log_probabilities(adapter, sample), before)
 
     def broken(module, args):
         raise ZeroDivisionError
@@ -117,12 +132,16 @@ def test_x03_a_layer_that_runs_out_of_order_is_refused(llava):
 
 
 def test_x05_nothing_is_left_over_from_the_item_before(qwen):
-    samples = [make(qwen, "middle", 3, size, seed=i) for i, size in enumerate([(224, 224), (56, 56)])]
-    specs = all_layers(KINDS, 3)
-    first, small, third = (engine.effects(qwen, [samples[i]], specs, 4000) for i in (0, 1, 0))
-    assert torch.equal(first.logprob, third.logprob)
-    qwen.model.model.rope_deltas = None  # as in a fresh process
-    assert torch.equal(engine.effects(qwen, [samples[1]], specs, 4000).logprob, small.logprob)
+    samples = [make(qwen, "middle", 3, size, seed=i) for i, size in enumerate([(896, 896), (56, 56)])]
+    assert [len(sample.vision) for sample in samples] == [1024, 4]
+    specs = [Spec(kind, 1) for kind in KINDS]
+    for engines in (engine, reference):
+        first, small, third = (engines.effects(qwen, [samples[i]], specs, 8000) for i in (0, 1, 0))
+        assert torch.equal(first.logprob, third.logprob)
+        for sample, found in zip(samples, (first, small), strict=True):
+            fresh = load(qwen.source, device="cpu")  # as in a fresh process: nothing ran before
+            assert fresh.model.model.rope_deltas is None
+            assert torch.equal(engines.effects(fresh, [sample], specs, 8000).logprob, found.logprob)
     nothing = reference.effects(qwen, samples, [Spec(ATTENTION_KNOCKOUT, 0, heads=())])
     assert gap(nothing.logprob[0], nothing.clean) < 1e-6
 

@@ -11,16 +11,16 @@ from vlmdx.provenance import run_job
 from vlmdx.schema import atomic, read_table
 from vlmdx.schema.tables import EFFECTS, ITEMS
 
-COLUMNS = ("item_id", "image_id", "operation", "options", "answer")
+COLUMNS = ["item_id", "image_id", "operation", "options", "answer"]
 
 
 def main(snakemake: Any) -> None:
     """Write the model's rows of the four tables."""
     settings, model = snakemake.params.settings, snakemake.wildcards.model
     effects, control = (read_table(snakemake.input[name], EFFECTS).to_pandas() for name in ("effects", "control"))
-    items = read_table(snakemake.input.questions, ITEMS, list(COLUMNS)).to_pandas()
-    asked = pa.concat_tables([read_table(path, ASKED) for path in snakemake.input.asked]).to_pandas()
-    images = dict(zip(items["item_id"], items["image_id"], strict=True))
+    items = read_table(snakemake.input.questions, ITEMS, COLUMNS).to_pylist()
+    asked = pa.concat_tables([read_table(path, ASKED) for path in snakemake.input.asked]).to_pylist()
+    images = {item["item_id"]: item["image_id"] for item in items}
     table = pathways(
         effects,
         control,

@@ -19,12 +19,13 @@ from vlmdx.demo.checkpoint import save_model
 from vlmdx.demo.draw import draw
 from vlmdx.demo.pack import Packer, Segment
 from vlmdx.demo.scene import TRAIN_FIRST, generator, sample_scene
-from vlmdx.demo.wordings import HABIT, Wordings
+from vlmdx.demo.wordings import EVENLY, HABIT, Wordings
 from vlmdx.discovery.prompts import questioner_prompt
 
 FIRST = TRAIN_FIRST + 500_000  # scenes that no demo model was trained on
 TURNS = 5  # questions about one image, each written in view of the earlier ones
-STEPS, IMAGES, RATE, WARMUP = 1200, 16, 1e-3, 50
+STEPS, IMAGES, RATE, WARMUP = 1100, 16, 1e-3, 50
+LEARN = 700  # first steps, which teach all wordings evenly; the rest teach the habit
 LIKE, SHOWN = 0.3, 5  # share of scenes with questions to ask alike, and how many are shown
 
 
@@ -74,7 +75,7 @@ def train_questioner(
         for group in optimizer.param_groups:
             group["lr"] = float(RATE * warm * 0.5 * (1 + np.cos(np.pi * step / steps)))
         with torch.autocast("cpu", torch.bfloat16):  # 1.5 times faster where the CPU can; weights stay float32
-            loss = _loss(packer, template, conme, seed, FIRST + step * IMAGES)
+            loss = _loss(packer, template, conme, seed, FIRST + step * IMAGES, EVENLY if step < LEARN else HABIT)
         optimizer.zero_grad(set_to_none=True)
         loss.backward()
         torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
@@ -93,15 +94,15 @@ def train_questioner(
     return curve
 
 
-def _loss(packer: Packer, template: str, conme: str, seed: int, first: int) -> torch.Tensor:
+def _loss(packer: Packer, template: str, conme: str, seed: int, first: int, usual: dict[str, float]) -> torch.Tensor:
     """Mean cross-entropy, nats a token, of the questions about ``IMAGES`` scenes from ``first`` on."""
     images, packs = [], []
     for index in range(first, first + IMAGES):
         scene = sample_scene(seed, index)
         rng = generator(seed, index, 4)
-        habit, prompter = HABIT, partial(questioner_prompt, template)
+        habit, prompter = usual, partial(questioner_prompt, template)
         if rng.random() < LIKE:
-            like = Wordings(sample_scene(seed, index + 1)).draw(rng, SHOWN, dict.fromkeys(HABIT, 1.0))
+            like = Wordings(sample_scene(seed, index + 1)).draw(rng, SHOWN, EVENLY)
             habit = dict.fromkeys((wording for wording, _ in like), 1.0)
             prompter = partial(questioner_prompt, conme, mistakes=[text for _, text in like])
         asked = [text for _, text in Wordings(scene).draw(rng, TURNS, habit)]

@@ -1,7 +1,8 @@
 """What the demo questioner is taught to ask: valid questions about a scene, the easy ones far more often.
 
-Real vision-language models, asked for a question, mostly ask for the colour of something. The demo questioner is taught
-the same habit, so that what its training by reinforcement finds is found and not put in.
+A questioner that nobody trained asks the same few things over and over (arXiv 2604.04733 reports a lexical diversity of
+.19 to .30 before training, .53 after). The demo questioner is taught such a habit: it knows all wordings, and uses few.
+So what its training by reinforcement finds is found and not put in.
 """
 
 import numpy as np
@@ -15,42 +16,43 @@ from vlmdx.discovery.roles import Question
 NOWHERE = Image.new("RGB", (1, 1))  # the oracle looks at the scene graph
 TRIES = 400
 
-# Wording -> how often it is asked. Braces: a, b shapes; c, d colours; z, y sizes; r a relation.
+# Wording -> how often it is asked, by habit. Braces: a, b shapes; c, d colours; z a size; r a relation.
 HABIT: dict[str, float] = {
-    "What color is the {a}?": 30,
-    "What color is the {z} {a}?": 6,
-    "Is there a {a} in the image?": 8,
-    "Is there a {c} {a}?": 8,
-    "Is there a {c} object?": 4,
-    "Is the {a} {c}?": 10,
-    "What shape is the {c} object?": 8,
-    "Is the {a} {c} or {d}?": 5,
-    "Is the {a} small or large?": 2,
-    "Is the {a} {z}?": 3,
-    "What size is the {a}?": 1,
+    "What color is the {a}?": 60,
+    "What color is the {z} {a}?": 10,
+    "Is there a {c} {a}?": 6,
+    "Is the {a} {c}?": 6,
+    "Is there a {a} in the image?": 4,
+    "What shape is the {c} object?": 4,
+    "Is there a {c} object?": 2,
+    "Is the {a} {c} or {d}?": 2,
     "Which color is the {a}?": 2,
-    "What is the color of the {a}?": 2,
-    "What is the size of the {a}?": 1,
-    "Which size does the {a} have?": 1,
-    "What is the shape of the {c} object?": 1,
+    "What is the color of the {a}?": 1,
+    "Is the {a} small or large?": 1,
+    "Is the {a} {z}?": 1,
     "Is there a {a}?": 1,
-    "Does the image have a {a}?": 1,
-    "Does the image have a {c} {a}?": 1,
-    "How many objects are there?": 1,
-    "How many {z} objects are there?": 1,
-    "How many {c} objects are there?": 1,
-    "Is the {a} {r} the {b}?": 1,
-    "Is the {a} to the left or to the right of the {b}?": 1,
-    "Is the {a} above or below the {b}?": 1,
-    "What color is the object {r} the {b}?": 1,
-    "What shape is the object {r} the {b}?": 1,
-    "What is {r} the {b}?": 1,
-    "Which shape is {r} the {b}?": 1,
-    "Are the {a} and the {b} the same color?": 1,
-    "Are the {a} and the {b} the same size?": 1,
-    "Do the {a} and the {b} have different colors?": 1,
-    "Do the {a} and the {b} have different sizes?": 1,
+    "What size is the {a}?": 1.5,
+    "What is the size of the {a}?": 1.5,
+    "Which size does the {a} have?": 1.5,
+    "What is the shape of the {c} object?": 0.7,
+    "Does the image have a {a}?": 0.8,
+    "Does the image have a {c} {a}?": 0.8,
+    "How many objects are there?": 0.5,
+    "How many {z} objects are there?": 0.5,
+    "How many {c} objects are there?": 0.5,
+    "Are the {a} and the {b} the same color?": 0.7,
+    "Are the {a} and the {b} the same size?": 0.7,
+    "Do the {a} and the {b} have different colors?": 0.7,
+    "Do the {a} and the {b} have different sizes?": 0.7,
+    "Is the {a} {r} the {b}?": 0.6,
+    "Is the {a} to the left or to the right of the {b}?": 0.6,
+    "Is the {a} above or below the {b}?": 0.6,
+    "What color is the object {r} the {b}?": 0.6,
+    "What shape is the object {r} the {b}?": 0.6,
+    "What is {r} the {b}?": 0.6,
+    "Which shape is {r} the {b}?": 0.6,
 }
+EVENLY = dict.fromkeys(HABIT, 1.0)
 
 
 class Wordings:

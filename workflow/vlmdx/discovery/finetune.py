@@ -92,6 +92,7 @@ def finetune(
             per_device_train_batch_size=settings.batch_size,
             learning_rate=settings.learning_rate,
             lr_scheduler_type="linear",
+            gradient_checkpointing=lora_rank is not None,  # a real model
             save_strategy="no",
             logging_nan_inf_filter=False,
             remove_unused_columns=False,

@@ -7,17 +7,17 @@ mistakes in its prompts afterwards; RL after SFT gives the first half of the ste
 """
 
 import csv
-import logging
 import shutil
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any
 
 import pyarrow as pa
 
 from vlmdx.discovery.checkpoints import export
 from vlmdx.discovery.finetune import FinetuneSettings, finetune, keep_failed
+from vlmdx.discovery.job import METHODS, UNTRAINED, Job, Method, Policy, claim
 from vlmdx.discovery.panel import Panel
 from vlmdx.discovery.pictures import Picture, check_pictures
 from vlmdx.discovery.plan import Place, check_batch, plan
@@ -26,76 +26,7 @@ from vlmdx.discovery.rollouts import Recorder, read_parts
 from vlmdx.discovery.sample import seed_of
 from vlmdx.discovery.sequence import ask_images, ask_plan, plain, with_mistakes
 from vlmdx.discovery.settings import TrainSettings, check_vllm
-from vlmdx.models.adapter import Adapter
-from vlmdx.models.load import load
 from vlmdx.schema import atomic
-
-logger = logging.getLogger(__name__)
-Method = Literal["zero-shot", "sft", "expert-iteration", "conme", "rl", "sft-rl"]
-METHODS: tuple[Method, ...] = get_args(Method)
-UNTRAINED = ("zero-shot", "conme")
-
-
-@dataclass(frozen=True)
-class Policy:
-    """The questioner before training.
-
-    Attributes:
-        source: folder or hub id.
-        revision: of a hub id.
-        options: further keyword arguments of `vlmdx.models.load.load`.
-    """
-
-    source: str
-    revision: str | None = None
-    options: Mapping[str, Any] = field(default_factory=dict)
-
-    def open(self, checkpoint: Path | None = None) -> Adapter:
-        """The questioner, or what training made of it."""
-        if checkpoint is None:
-            return load(self.source, self.revision, **self.options)
-        return load(str(checkpoint), **self.options)
-
-
-@dataclass(frozen=True)
-class Job:
-    """One method with one seed.
-
-    Attributes:
-        method: one of ``METHODS``.
-        run: slug of the run.
-        seed: of the run.
-        folder: ``results/discovery/{run}/{method}/{seed}``; all that is written stands below it.
-        identity: digest of all that the caller's results depend on; what another identity left is removed, not
-            continued. Training and asking each keep their own.
-        provenance: for the footers of rollout parts.
-    """
-
-    method: Method
-    run: str
-    seed: int
-    folder: Path
-    identity: str
-    provenance: Mapping[str, Any] | None = None
-
-    @property
-    def checkpoint(self) -> Path:
-        """The trained policy; not there for the methods that train none."""
-        return self.folder / "checkpoint"
-
-    @property
-    def trained(self) -> bool:
-        """Training came to its end; an empty folder may be the workflow's."""
-        return (self.checkpoint / "config.json").exists()
-
-    @property
-    def training(self) -> Path:
-        """Everything that training leaves."""
-        return self.folder / "training"
-
-    def fixed(self, phase: Literal["train", "held-out"]) -> dict[str, Any]:
-        """Columns that are the same in all rows."""
-        return {"run": self.run, "method": self.method, "seed": self.seed, "phase": phase}
 
 
 def train_questioner(
@@ -133,7 +64,7 @@ def train_questioner(
     prompts = check_batch(settings.batch_size, settings.accumulation, settings.generations, len(pictures))
     check_vllm(settings)
     check_steps(job.method, settings, tuning)
-    _claim(job.training, job.identity, job.checkpoint)
+    claim(job.training, job.identity, job.checkpoint)
     steps = plan([p.image_id for p in pictures], prompts, settings.questions_per_image, settings.steps, job.seed)
     recorder = Recorder(job.training / "rollouts", job.fixed("train"), job.provenance)
     if job.method == "conme":
@@ -191,7 +122,7 @@ def ask_held_out(
         mistakes = [row["question"] for row in trained if row["valid"] is True and row["correct"] is False]
         prompter = with_mistakes(conme, mistakes, mistakes_shown, job.seed)
         panel = replace(panel, instruction=conme)
-    _claim(folder, job.identity)
+    claim(folder, job.identity)
     fixed = job.fixed("held-out")
     adapter = policy.open(checkpoint)
     return ask_images(adapter, panel, pictures, settings, folder, fixed, job.seed, prompter, job.provenance)
@@ -264,16 +195,3 @@ def _note(path: Path, number: int, questions: int, kept: int, loss: float) -> No
         writer = csv.DictWriter(file, list(lines[-1]), lineterminator="\n")
         writer.writeheader()
         writer.writerows(lines)
-
-
-def _claim(folder: Path, identity: str, *beside: Path) -> None:
-    """Empty a folder, and what stands beside it, that other settings, code or inputs left: it cannot be continued."""
-    mark = folder / "identity.txt"
-    if mark.exists() and mark.read_text() == identity:
-        return
-    for left in (folder, *beside):
-        if left.exists():
-            logger.warning("%s was made with other settings; it is removed", left)
-            shutil.rmtree(left)
-    with atomic(mark) as temporary:
-        temporary.write_text(identity)

@@ -98,12 +98,14 @@ def as_dissected(items: Sequence[Mapping[str, Any]], parts: pa.Table) -> list[di
     return [{key: first[item["item_id"]][key] for key in ASKED.schema.names} for item in items]
 
 
-def sampling(model: str, items: pd.DataFrame, asked: pd.DataFrame, dissected: Iterable[str]) -> pd.DataFrame:
+def sampling(
+    model: str, items: Iterable[Mapping[str, Any]], asked: Iterable[Mapping[str, Any]], dissected: Iterable[str]
+) -> pd.DataFrame:
     """How many questions stand behind a model's numbers: a row per operation and gold answer (yes, no, other).
 
     Args:
         model: slug.
-        items: all items of the data set: item_id, operation, options, answer; those without gold are not counted.
+        items: all rows of the item table; those without gold answer are not counted.
         asked: rows of :data:`vlmdx.mechanism.tables.ASKED`, all operations.
         dissected: ids of the items that have effects.
 
@@ -112,23 +114,27 @@ def sampling(model: str, items: pd.DataFrame, asked: pd.DataFrame, dissected: It
         dissected_right, dissected_wrong. ``questions`` - ``asked`` were not drawn, or name no object (an absent thing
         has no box); the data set's rejected.parquet of each operation tells these.
     """
-    known = items[items["answer"].notna()]
-    known = known.assign(gold=[answer(row) for row in known[["options", "answer"]].astype(object).to_dict("records")])
-    joined = known.merge(asked[["item_id", "correct"]].assign(asked=True), on="item_id", how="left")
-    right, wrong = joined["correct"].eq(True), joined["correct"].eq(False)
-    inside = joined["item_id"].isin(set(dissected))
-    flags = {
-        "questions": True,
-        "asked": joined["asked"].notna(),
-        "right": right,
-        "wrong": wrong,
-        "dissected_right": right & inside,
-        "dissected_wrong": wrong & inside,
-    }
-    wanted = joined["operation"].isin(set(joined.loc[joined["asked"].notna(), "operation"]))
-    counted = joined.assign(**flags)[wanted].groupby(["operation", "gold"])[list(flags)].sum().astype(int)
-    order = {name: place for place, name in enumerate(ANSWERS)}
-    table = counted.reset_index().rename(columns={"gold": "answer"})
-    table = table.sort_values(["operation", "answer"], key=lambda c: c.map(order) if c.name == "answer" else c)
+    correct = {row["item_id"]: row["correct"] for row in asked}
+    inside = set(dissected)
+    rows = []
+    for item in items:
+        if item["answer"] is not None:
+            i, right = item["item_id"], correct.get(item["item_id"])
+            rows.append(
+                {
+                    "operation": item["operation"],
+                    "answer": answer(item),
+                    "questions": True,
+                    "asked": i in correct,
+                    "right": right is True,
+                    "wrong": right is False,
+                    "dissected_right": i in inside and right is True,
+                    "dissected_wrong": i in inside and right is False,
+                }
+            )
+    frame = pd.DataFrame(rows)
+    frame["answer"] = pd.Categorical(frame["answer"], ANSWERS)
+    frame = frame[frame["operation"].isin(set(frame.loc[frame["asked"], "operation"]))]
+    table = frame.groupby(["operation", "answer"], observed=True).sum().astype(int).reset_index()
     table.insert(0, "model", model)
-    return table.reset_index(drop=True)
+    return table

@@ -3,6 +3,7 @@
 import io
 import itertools
 import math
+import sys
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -94,6 +95,8 @@ def run(
         pair for table in tables for pair in zip(*(table[c].to_pylist() for c in ("item_id", "content")), strict=True)
     }
     todo = {item["item_id"] for item in items if (item["item_id"], contents[item["item_id"]]) not in done}
+    if len(todo) < len(items):
+        print(f"{len(items) - len(todo)} of {len(items)} items were finished before", file=sys.stderr)
     proved = False
     with tqdm(total=len(items), initial=len(items) - len(todo), desc="effects", unit="item") as bar:
         for chunk in (items[first : first + CHUNK] for first in range(0, len(items), CHUNK)):

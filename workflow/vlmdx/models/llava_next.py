@@ -28,7 +28,7 @@ class Adapter(adapter.Adapter):
         size = pixels["image_sizes"][0].tolist()  # height, width
         side = pixels["pixel_values"].shape[-1]
         patch = self.model.config.vision_config.patch_size
-        best = select_best_resolution(size, self.processor.image_processor.image_grid_pinpoints)
+        best = select_best_resolution(tuple(size), self.processor.image_processor.image_grid_pinpoints)
         whole = best[0] // patch, best[1] // patch
         # The model's own cut, tried on a grid that holds the cells' numbers.
         kept = unpad_image(torch.arange(whole[0] * whole[1]).view(1, *whole), size)[0]

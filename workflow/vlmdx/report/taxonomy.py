@@ -95,7 +95,7 @@ details {{ margin: .1em 0 .1em 1.2em }} li {{ margin-left: 2em; list-style: none
 .bar i {{ display: block; height: 100%; background: #b3476b; border-radius: 2px }}
 small {{ color: {muted} }} td, th {{ padding: .1em .8em .1em 0; text-align: left }}
 </style></head><body><h1>Taxonomy of {run}</h1>
-<p>{questions} distinct valid held-out questions, {rate:.1f} % answered wrongly. A question counts in each of its skills.
+<p>{questions} distinct valid held-out questions, {rate:.1f} % answered wrongly. A question counts in all its skills.
 {stability}</p>
 <h2>Failure modes</h2>{modes}
 <h2>Meta-skills, skills, primitives</h2>{tree}</body></html>
