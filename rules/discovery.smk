@@ -95,6 +95,7 @@ rule train_questioner:
         "../envs/vlmdx.yaml"
     threads: 1
     resources:
+        gpu=1,
         mem_mb=24000,
         runtime=1440,
     params:
@@ -119,6 +120,7 @@ rule ask_held_out:
         "../envs/vlmdx.yaml"
     threads: 1
     resources:
+        gpu=1,
         mem_mb=24000,
         runtime=240,
     params:
@@ -167,6 +169,7 @@ rule primitives:
         "../envs/vlmdx.yaml"
     threads: 1
     resources:
+        gpu=1,
         mem_mb=24000,
         runtime=240,
     params:
@@ -314,6 +317,7 @@ rule blind_control:
         "../envs/vlmdx.yaml"
     threads: 1
     resources:
+        gpu=1,
         mem_mb=24000,
         runtime=120,
     params:
@@ -344,6 +348,7 @@ rule agreement:
         "../envs/vlmdx.yaml"
     threads: 1
     resources:
+        gpu=1,
         mem_mb=24000,
         runtime=240,
     params:

@@ -73,6 +73,7 @@ rule transfer:
         "../envs/vlmdx.yaml"
     threads: 1
     resources:
+        gpu=1,
         mem_mb=16000,
         runtime=240,
     params:
@@ -149,6 +150,7 @@ rule discovered_effects:
         "../envs/vlmdx.yaml"
     threads: 1
     resources:
+        gpu=1,
         mem_mb=16000,
         runtime=480,
     params:

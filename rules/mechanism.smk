@@ -55,6 +55,7 @@ rule effects:
     conda:
         "../envs/vlmdx.yaml"
     resources:
+        gpu=1,
         mem_mb=16000,
         runtime=480,
     params:
@@ -163,6 +164,7 @@ rule probe:
     conda:
         "../envs/vlmdx.yaml"
     resources:
+        gpu=1,
         mem_mb=16000,
         runtime=240,
     params:
@@ -267,6 +269,7 @@ rule vsr_effects:
     conda:
         "../envs/vlmdx.yaml"
     resources:
+        gpu=1,
         mem_mb=16000,
         runtime=720,
     params:
@@ -436,6 +439,7 @@ rule plot_overlays:
     conda:
         "../envs/vlmdx.yaml"
     resources:
+        gpu=1,
         mem_mb=8000,
         runtime=20,
     params:
@@ -525,6 +529,7 @@ rule plot_vsr_overlays:
     conda:
         "../envs/vlmdx.yaml"
     resources:
+        gpu=1,
         mem_mb=8000,
         runtime=20,
     params:

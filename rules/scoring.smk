@@ -10,6 +10,7 @@ rule score:
     conda:
         "../envs/vlmdx.yaml"
     resources:
+        gpu=1,
         mem_mb=16000,
         runtime=480,
     params:

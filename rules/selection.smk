@@ -11,6 +11,7 @@ rule embed_pool:
     conda:
         "../envs/vlmdx.yaml"
     resources:
+        gpu=1,
         mem_mb=8000,
         runtime=60,
     params:

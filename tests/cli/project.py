@@ -18,7 +18,8 @@ def project(folder: Path, **changes) -> Path:
     models = ROOT / "resources"
     if not (folder / "resources").exists():
         (folder / "resources").symlink_to(models)
-    (folder / "config" / "config.yaml").write_text(yaml.safe_dump({**DEMO, **changes}))
+    # The demo's discovery names its models, which a test may replace.
+    (folder / "config" / "config.yaml").write_text(yaml.safe_dump({**DEMO, "discovery": {}, **changes}))
     return folder
 
 

@@ -10,8 +10,9 @@ from vlmdx.provenance import code
 
 from tests.workflow.project import ROOT
 
-# Loads a model, and yet on the CPU: the demo models are trained in one thread, so that they come out the same.
-ON_THE_CPU = {"demo_model"}
+# Load a model, and yet on the CPU: the demo models are trained in one thread, so that they come out the same; the others
+# embed some hundred sentences with MiniLM.
+ON_THE_CPU = {"demo_model", "demo_questioner", "vocabulary", "fdr_table", "recompute_rewards"}
 
 
 def profile(name):
@@ -45,6 +46,7 @@ def test_every_rule_that_loads_a_model_asks_for_a_gpu_and_no_other_does(monkeypa
             wants = asked.get(rule, {})
             assert (wants.get("gpu") == 1) == loads, rule
             assert (wants.get("slurm_partition") == "gpu") == loads, rule
+            assert ("gpu=1," in text) == loads, f"{rule}: `gpu=1` keeps jobs on one machine from sharing its GPU"
     assert set(asked) <= set(rules()), "the profile names rules that are none"
 
 

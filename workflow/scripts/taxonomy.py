@@ -33,6 +33,8 @@ def main(snakemake: Any) -> None:
     first = curriculum(rollouts[rollouts["phase"] == "train"], skills)
     first.insert(0, "run", run)
     pairs = pd.read_csv(given.stability)["adjusted_rand"]
+    # A combination that fails no more often than one of its skills is in the table, but tells nothing new.
+    told = modes["failure_mode"].astype(bool) & ((modes["kind"] == "skill") | (modes["rate"] > modes["parts_rate"]))
     report = {
         "run": run,
         "questions": {"distinct": len(found), "used": used, "without_skills": len(found) - used},
@@ -43,7 +45,7 @@ def main(snakemake: Any) -> None:
             "adjusted_rand_min": float(pairs.min()) if len(pairs) else None,
             "pairs": len(pairs),
         },
-        "failure_modes": modes.loc[modes["failure_mode"].astype(bool), SHOWN].to_dict("records"),
+        "failure_modes": modes.loc[told, SHOWN].to_dict("records"),
         "meta_skills": tree(found, primitives, vocabulary, first),
     }
     write_table(snakemake.output.skills, rows, SKILLS, footer(snakemake))

@@ -51,19 +51,21 @@ def draw_fdr(frame: pd.DataFrame, methods: Sequence[str]) -> Figure:
         axis.set_yticks(range(len(methods)), methods)
         axis.set_ylim(len(methods) - 0.5, -0.5)
         axis.grid(axis="y", visible=False)
-        axis.locator_params(axis="x", nbins=5)
+        axis.locator_params(axis="x", nbins=5, integer=metric == "skill_coverage")
     handles = [Line2D([], [], **{**looks[run], "linestyle": ""}, label=run) for run in runs]
     figure.legend(handles=handles, loc="outside lower center", ncols=min(6, len(runs)))
     return figure
 
 
 def draw_failure_modes(frame: pd.DataFrame) -> Figure:
-    """Failure rate of each tested skill and combination against the run's base rate, strongest evidence first.
+    """Failure rate of each tested skill against the run's base rate, strongest evidence first.
+
+    Combinations are shown where they fail more often than any of their skills.
 
     Args:
         frame: ``failure_modes.csv``.
     """
-    shown = frame.head(MOST)
+    shown = frame[(frame["kind"] == "skill") | (frame["rate"] > frame["parts_rate"])].head(MOST)
     figure = Figure(figsize=(WIDTH, 0.9 + 0.2 * max(1, len(shown))), layout="constrained")
     axis = figure.subplots()
     if shown.empty:

@@ -11,7 +11,8 @@ from matplotlib.figure import Figure
 
 from vlmdx.report.style import INK, MUTED, WIDTH, gap
 
-SMALLEST = 7.0  # degrees of a wedge that can hold a line of its name
+LINE = 4.5  # degrees of a wedge that a line of its name takes
+LETTERS = 19  # of a line, in the depth of a ring
 COLORS = "cividis"  # its lightness falls evenly, for any kind of colour vision
 
 Node = Mapping[str, Any]
@@ -50,8 +51,8 @@ def draw_sunburst(report: Node) -> Figure:
             wedgeprops={"width": outer - inner, "edgecolor": "white", "linewidth": 1.0},
         )[0]
         for wedge, (node, _), color in zip(wedges, ring, colors, strict=True):
-            if wedge.theta2 - wedge.theta1 >= SMALLEST:
-                _label(axis, node["name"], (inner + outer) / 2, wedge, color, len(ring) > 1, outer - inner)
+            if wedge.theta2 - wedge.theta1 >= LINE:
+                _label(axis, node["name"], (inner + outer) / 2, wedge, color, len(ring) > 1)
     rate = f"{100 * report['failure_rate']:.0f} %\nfailed"
     axis.text(0, 0, f"{report['run']}\n{rate}\n{report['questions']['distinct']} questions", ha="center", va="center",
               fontsize=8, color=INK)  # fmt: skip
@@ -62,16 +63,16 @@ def draw_sunburst(report: Node) -> Figure:
     return figure
 
 
-def _label(axis: Any, name: str, radius: float, wedge: Any, color: Any, turned: bool, depth: float) -> None:
+def _label(axis: Any, name: str, radius: float, wedge: Any, color: Any, turned: bool) -> None:
     """The name inside a wedge, along its radius, always readable from left to right."""
     middle = (wedge.theta1 + wedge.theta2) / 2
     angle = np.deg2rad(middle)
     rotation = middle % 360
     rotation = rotation - 180 if 90 < rotation < 270 else rotation
-    lines = max(1, min(4, int((wedge.theta2 - wedge.theta1) / SMALLEST)))
-    text = textwrap.wrap(name, 17 if depth < 0.4 else 30)
+    lines = max(1, min(4, int((wedge.theta2 - wedge.theta1) / LINE)))
+    text = textwrap.wrap(name, LETTERS)
     if len(text) > lines:
-        text = [*text[: lines - 1], textwrap.shorten(" ".join(text[lines - 1 :]), 17, placeholder="…") or "…"]
+        text = [*text[: lines - 1], textwrap.shorten(" ".join(text[lines - 1 :]), LETTERS, placeholder="…") or "…"]
     light = np.dot(color[:3], (0.299, 0.587, 0.114)) > 0.55
     axis.text(
         radius * np.cos(angle),
