@@ -84,6 +84,7 @@ def test_g06_steps_after_others_keep_their_numbers_when_gone_on_with(tmp_path):
     assert [line["step"] for line in read_log(tmp_path / "log.csv")] == ["3", "4", "5"]
 
 
+@pytest.mark.parametrize("random_policy", ["smolvlm"], indirect=True)
 def test_g06_lora_goes_on_as_if_unbroken_and_trains_its_own_weights_alone(random_policy, tmp_path):
     def opened():
         return load(str(random_policy), device="cpu")
