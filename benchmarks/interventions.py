@@ -4,7 +4,8 @@
 
 On a random Qwen2.5-VL it times the fast engine, transformer-lens's TransformerBridge and, where installed, nnsight
 (`pip install nnsight`; only this benchmark uses it), all in one process, and compares their numbers with each other and
-with a run in float64. Times are processor seconds. It stops if an engine is further than 1e-5 nats from float64.
+with a run in float64, in every fifth layer. Times are processor seconds. It stops if an engine is further than 1e-5
+nats from another or from float64.
 """
 
 import os
@@ -181,7 +182,7 @@ def compare(layers: int, hidden: int, side: int) -> None:
     """Print the tables of one size.
 
     Raises:
-        SystemExit: an engine's numbers are not those of the float64 run.
+        SystemExit: an engine's numbers are not those of the others.
     """
     adapter, sample = build(layers, hidden, side)
     rows, images = [Row(sample.ids, 0)], [sample.image]
@@ -192,9 +193,9 @@ def compare(layers: int, hidden: int, side: int) -> None:
     for name, kinds in NAMES.items():
         specs = all_layers(kinds, layers)
         call = lambda specs=specs: engine.effects(adapter, [sample], specs, 8192)  # noqa: E731
-        fast[name], result = seconds(call, 3)
+        repeats = 5 if all(kind[1] == "answer" for kind in kinds) else 1  # the others take many clean passes
+        peak["fast", name], (fast[name], result) = with_peak(lambda call=call, n=repeats: seconds(call, n))
         found["fast", kinds] = result.logprob[:, 0]
-        peak["fast", name], _ = with_peak(call)
     slow: dict[tuple[str, Kind], float] = {}
     engines: dict[str, Callable[[Sequence[Spec]], torch.Tensor]] = {}
     for label, start in {"bridge": bridged, "nnsight": NNSightEngine}.items():
@@ -205,8 +206,10 @@ def compare(layers: int, hidden: int, side: int) -> None:
     for label, call_engine in engines.items():
         for kind in KINDS:
             specs = all_layers((kind,), layers)
-            slow[label, kind], found[label, (kind,)] = seconds(lambda specs=specs, run=call_engine: run(specs), 1)
-        peak[label, "all four"], _ = with_peak(lambda run=call_engine: run([Spec(kind, 0) for kind in KINDS]))
+            call = lambda specs=specs, run=call_engine: run(specs)  # noqa: E731
+            peak[label, kind], (slow[label, kind], found[label, (kind,)]) = with_peak(
+                lambda call=call: seconds(call, 1)
+            )
     head = "".join(f"{label + ' CPU s':>15}{'times':>8}" for label in engines)
     print(f"\n{'all layers':22}{'fast CPU s':>12}{'clean passes':>14}{'peak MB':>9}{head}")
     for name, kinds in NAMES.items():
@@ -214,17 +217,18 @@ def compare(layers: int, hidden: int, side: int) -> None:
         others = "".join(f"{s:15.2f}{s / fast[name]:8.1f}" for s in spent.values())
         print(f"{name:22}{fast[name]:12.3f}{fast[name] / clean:14.2f}{peak['fast', name]:9.0f}{others}")
     for label in engines:
-        print(f"{label}, one pass at a time: peak {peak[label, 'all four']:.0f} MB")
+        print(f"{label}, one pass at a time: peak {max(peak[label, kind] for kind in KINDS):.0f} MB")
     labels = "".join(f"{label:>11}" for label in ("fast", *engines))
     print(f"\n{'max |log p - float64|':22}{labels}  fast - others")
     exact, worst = Exact(adapter, sample), 0.0
+    judged = [*range(0, layers, 5), layers - 1]
     for name, kinds in NAMES.items():
         if len(kinds) != 1:
             continue
-        truth = torch.stack([exact(spec) for spec in all_layers(kinds, layers)])
-        errors = [(found[label, kinds].double() - truth).abs().max().item() for label in ("fast", *engines)]
+        truth = torch.stack([exact(Spec(kinds[0], layer)) for layer in judged])
+        errors = [(found[label, kinds][judged].double() - truth).abs().max().item() for label in ("fast", *engines)]
         between = [(found["fast", kinds] - found[label, kinds]).abs().max().item() for label in engines]
-        worst = max(worst, *errors)
+        worst = max(worst, *errors, *between)
         print(f"{name:22}" + "".join(f"{e:11.1e}" for e in errors) + "  " + " ".join(f"{b:.1e}" for b in between))
     together = torch.cat([found["fast", (kind,)] for kind in KINDS])
     mixed = (together - found["fast", KINDS]).abs().max().item()

@@ -4,6 +4,7 @@ import random
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
 from vlmdx.schema.tables import ROLLOUTS
 
 # Question -> what the answerer says and what is right; the skills are the oracle's, read off the question.
@@ -99,6 +100,12 @@ def rollouts(
                     )
                 )
     return rows
+
+
+def embed(texts: Sequence[str]) -> np.ndarray:
+    """Directions so many that no two texts are alike: float32 [n, 64], length 1."""
+    rows = [np.random.default_rng(list(text.encode())).normal(size=64) for text in texts]
+    return np.array([row / np.linalg.norm(row) for row in rows], dtype=np.float32)
 
 
 def weak_at_counting(text: str, luck: random.Random) -> bool:

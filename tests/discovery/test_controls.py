@@ -163,8 +163,8 @@ def test_the_spot_check_folder(tmp_path):
 
 
 def test_recomputed_rewards_are_those_of_other_settings(tmp_path):
-    rows = [row(image_id="a", valid=False, reward=-0.5, penalty=0.5), row(image_id="b", question="Is it?", correct=False,
-            reward=1.0)]  # fmt: skip
+    rows = [row(image_id="a", valid=False, reward=-0.5, penalty=0.5)]
+    rows.append(row(image_id="b", question="Is it?", correct=False, reward=1.0))
     write_table(tmp_path / "rollouts.parquet", rows, ROLLOUTS)
     settings = {"reward": {"penalty": 2.0, "diversity": False}, "encoder": {}}
     with pytest.MonkeyPatch.context() as patch:

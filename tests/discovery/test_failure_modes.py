@@ -45,6 +45,24 @@ def test_what_only_comes_along_is_told_apart():
     assert above["rate_alone"] == above["rate"]
 
 
+def test_a_combination_is_news_only_above_the_strongest_of_its_skills():
+    """Relations fail where two things are compared, and only there."""
+    rows, skills = [], {}
+    for n in range(60):
+        for m, (needs, rate) in enumerate([("tell see", 0.9), ("tell", 0.2), ("see", 0.2), ("count", 0.6),
+                                           ("count name", 0.6), ("name", 0.2)]):  # fmt: skip
+            rows.append(row(image_id=f"i{n}", question=f"{needs}?", correct=random.Random(f"{n} {m}").random() > rate))
+            skills[f"i{n}", f"{needs}?"] = needs.split()
+    table = failure_modes(evidence(pd.DataFrame(rows)), skills, **CHOSEN).set_index("mode")
+    assert table.index[0] == "see + tell"
+    assert table.loc["see + tell", "adds"]
+    assert table.loc["see + tell", "part_rate"] < 0.7
+    assert table.loc["count", "failure_mode"]
+    assert not table.loc["count + name", "adds"]
+    assert table.loc["count + name", "part"] == "count"
+    assert list(table.index).index("count + name") > list(table.index).index("count")
+
+
 def test_no_weakness_no_failure_mode():
     found = [modes(rollouts(lambda text, luck, n=n: random.Random(f"{n}{luck.random()}").random() < 0.3))
              for n in range(20)]  # fmt: skip

@@ -13,8 +13,8 @@ from vlmdx.demo.draw import draw
 from vlmdx.demo.scene import sample_scene, scene_graph
 from vlmdx.discovery.failure_modes import evidence, failure_modes
 from vlmdx.discovery.finetune import FinetuneSettings
-from vlmdx.discovery.job import Job
-from vlmdx.discovery.methods import Policy, ask_held_out, train_questioner
+from vlmdx.discovery.job import Job, Policy
+from vlmdx.discovery.methods import ask_held_out, train_questioner
 from vlmdx.discovery.oracle import Oracle
 from vlmdx.discovery.panel import Panel
 from vlmdx.discovery.pictures import Picture

@@ -9,8 +9,7 @@ from vlmdx.discovery.taxonomy import curriculum, question_skills
 from vlmdx.schema import read_table, write_table
 from vlmdx.schema.tables import PRIMITIVES, ROLLOUTS, SKILLS, VOCABULARY
 
-from tests.discovery.fakes import embed
-from tests.discovery.made_up import GRAPH, evenly_weak, rollouts, row, weak_at_counting
+from tests.discovery.made_up import GRAPH, embed, evenly_weak, rollouts, row, weak_at_counting
 from tests.reliability.scripts import load, run
 
 DRAWING = {"replicates": 200, "confidence": 0.95, "seed": 0}
@@ -67,9 +66,8 @@ def test_the_taxonomy_names_the_planted_weakness_first_and_nothing_else_finds_on
 def test_the_tree_holds_every_primitive_once_with_its_counts(made):
     report = json.loads((made / "weak" / "taxonomy.json").read_text())
     leaves = [p for meta in report["meta_skills"] for skill in meta["skills"] for p in skill["primitives"]]
-    assert sorted(p["name"] for p in leaves) == sorted(
-        {p for needed in read_table(made / "weak" / "primitives.parquet", PRIMITIVES)["primitives"].to_pylist() for p in needed}
-    )  # fmt: skip
+    needed = read_table(made / "weak" / "primitives.parquet", PRIMITIVES)["primitives"].to_pylist()
+    assert sorted(p["name"] for p in leaves) == sorted({name for each in needed for name in each})
     rows = pd.DataFrame(rollouts(weak_at_counting, seeds=(0, 1)))
     held = rows[(rows["phase"] == "held-out") & (rows["valid"] == True)]  # noqa: E712
     counting = held[held["question"].str.startswith("How many")]

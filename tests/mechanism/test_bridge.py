@@ -32,7 +32,11 @@ def test_x04_parity_with_tied_embeddings_and_separate_weights(qwen, monkeypatch)
     before = qwen.model.get_input_embeddings().weight.clone()
     with torch.no_grad():
         bridged.adapter.model.get_output_embeddings().weight.add_(1)
-    assert torch.equal(qwen.model.get_input_embeddings().weight, before)
+    assert gap(bridged.bridge.W_U.T, before + 1) == 0
+    for embedding in (bridged.bridge.W_E, bridged.adapter.model.get_input_embeddings().weight):
+        assert torch.equal(embedding, before)
+    for own in (qwen.model.get_input_embeddings(), qwen.model.get_output_embeddings()):
+        assert torch.equal(own.weight, before)
     monkeypatch.setattr(bridge, "PARITY", 0.0)
     with pytest.raises(EngineError, match="differ by"):
         bridge.Bridge(qwen, sample)

@@ -21,14 +21,14 @@ def fdr(runs=("one", "two"), methods=("zero-shot", "rl")):
 
 
 def modes():
-    base = {"kind": "skill", "questions": 40, "failed": 20.0, "base": 0.2, "parts_rate": np.nan}
+    base = {"kind": "skill", "questions": 40, "failed": 20.0, "base": 0.2, "adds": False}
     return pd.DataFrame(
         [
             base | {"mode": "count", "rate": 0.5, "low": 0.4, "high": 0.6, "q": 1e-4, "failure_mode": True},
             base | {"mode": "count + see", "kind": "combination", "rate": 0.5, "low": 0.4, "high": 0.6, "q": 1e-3,
-                    "failure_mode": True, "parts_rate": 0.5},
+                    "failure_mode": True, "adds": False},
             base | {"mode": "see + tell", "kind": "combination", "rate": 0.6, "low": 0.4, "high": 0.6, "q": 1e-3,
-                    "failure_mode": True, "parts_rate": 0.5},
+                    "failure_mode": True, "adds": True},
             base | {"mode": "see", "rate": 0.1, "low": 0.05, "high": 0.2, "q": 1.0, "failure_mode": False},
         ]
     )  # fmt: skip

@@ -5,7 +5,6 @@ import os
 # Before anything of Hugging Face is imported: jobs never download, a compute node may have no internet.
 os.environ["HF_HUB_OFFLINE"] = "1"
 
-import shutil
 import sys
 from collections import Counter
 from pathlib import Path
@@ -13,11 +12,12 @@ from typing import Any
 
 import torch
 from vlmdx.discovery.cast import open_panel, policy_of, read_graphs, split_images
-from vlmdx.discovery.methods import Job, ask_held_out
+from vlmdx.discovery.job import Job
+from vlmdx.discovery.methods import ask_held_out
 from vlmdx.discovery.pictures import read_pictures
 from vlmdx.discovery.settings import TrainSettings
 from vlmdx.provenance import footer, run_job
-from vlmdx.schema import atomic, read_table, write_table
+from vlmdx.schema import read_table, write_table
 from vlmdx.schema.tables import IMAGES, ROLLOUTS
 
 
@@ -26,7 +26,6 @@ def main(snakemake: Any) -> None:
     torch.set_num_threads(snakemake.threads)
     settings, chosen = snakemake.params.settings, snakemake.wildcards
     folder = Path(snakemake.output.held_out).parent
-    _claim(folder / "asking", snakemake.params.digest)
     made = footer(snakemake)
     job = Job(chosen.method, chosen.run, int(chosen.seed), folder, snakemake.params.digest, made)
     graphs = read_graphs(snakemake.input.get("graphs"))
@@ -50,15 +49,6 @@ def _outcome(row: dict[str, Any]) -> str:
     if row["valid"] is None or (row["valid"] and row["correct"] is None):
         return "undecided"
     return "invalid" if not row["valid"] else "answered" if row["correct"] else "failed"
-
-
-def _claim(folder: Path, digest: str) -> None:
-    """Turns that another version of this job has asked are not gone on with."""
-    mark = folder / "identity.txt"
-    if not mark.exists() or mark.read_text() != digest:
-        shutil.rmtree(folder, ignore_errors=True)
-        with atomic(mark) as temporary:
-            temporary.write_text(digest)
 
 
 if "snakemake" in globals():

@@ -33,8 +33,8 @@ def main(snakemake: Any) -> None:
     first = curriculum(rollouts[rollouts["phase"] == "train"], skills)
     first.insert(0, "run", run)
     pairs = pd.read_csv(given.stability)["adjusted_rand"]
-    # A combination that fails no more often than one of its skills is in the table, but tells nothing new.
-    told = modes["failure_mode"].astype(bool) & ((modes["kind"] == "skill") | (modes["rate"] > modes["parts_rate"]))
+    # A combination that fails no more than the strongest of its skills is in the table, but tells nothing new.
+    told = modes["failure_mode"].astype(bool) & ((modes["kind"] == "skill") | modes["adds"].astype(bool))
     report = {
         "run": run,
         "questions": {"distinct": len(found), "used": used, "without_skills": len(found) - used},

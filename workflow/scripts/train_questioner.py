@@ -13,7 +13,8 @@ import pyarrow.compute as pc
 import torch
 from vlmdx.discovery.cast import open_panel, policy_of, read_graphs, split_images
 from vlmdx.discovery.finetune import FinetuneSettings
-from vlmdx.discovery.methods import UNTRAINED, Job, train_questioner
+from vlmdx.discovery.job import UNTRAINED, Job
+from vlmdx.discovery.methods import train_questioner
 from vlmdx.discovery.pictures import read_pictures
 from vlmdx.discovery.settings import TrainSettings
 from vlmdx.provenance import footer, run_job

@@ -46,7 +46,7 @@ class Demo(Block):
 
     scenes: int = Field(40, gt=0, description="scenes drawn for the demo data set")
     questions_per_scene: int = Field(6, gt=0, description="questions per scene")
-    mechanism_scenes: int = Field(240, gt=0, description="scenes drawn for the demo of the mechanism target")
+    mechanism_scenes: int = Field(150, gt=0, description="scenes drawn for the demo of the mechanism target")
     mechanism_questions_per_scene: int = Field(
         7, gt=0, description="questions per scene there: the seven operations in turn"
     )

@@ -9,7 +9,7 @@ from typing import Any
 from vlmdx.discovery.answerer import ModelAnswerer
 from vlmdx.discovery.embedder import Embedder
 from vlmdx.discovery.graph import Graph
-from vlmdx.discovery.methods import Policy
+from vlmdx.discovery.job import Policy
 from vlmdx.discovery.oracle import Oracle
 from vlmdx.discovery.panel import Panel
 from vlmdx.discovery.prompted import VerifierPrompts

@@ -68,9 +68,10 @@ def failure_modes(
         - ``mode, kind, skills``: its name, "skill" or "combination", how many skills;
         - ``questions, images, failed, rate, low, high``;
         - ``base``: failure rate over all questions with skills; ``lift``: rate / base, NaN where nothing failed;
-        - ``parts_rate``: of a combination, the highest rate of any of its skills: at or above ``rate``, the combination
-          as such adds nothing;
         - ``z, p, q, failure_mode``: the test; ``failure_mode`` is q <= alpha;
+        - ``part, part_rate, part_q, adds``: of a combination, the skill in it with the strongest evidence, and the same
+          test among the questions of that skill alone: ``adds`` if the combination fails above it too. One that does
+          not stands below its part, and is no news;
         - ``questions_alone, rate_alone``: of the questions that need none of the failure modes above this row: what is
           left of it once those are known.
 
@@ -107,7 +108,6 @@ def failure_modes(
     rows: list[dict[str, Any]] = []
     for number, ((unit, kind), has) in enumerate(needs.items()):
         z, p = score_test(has, failed, images)
-        parts = [rates[part, "skill"] for part in map(frozenset, zip(unit)) if (part, "skill") in rates]
         rows.append(
             {
                 "unit": unit,
@@ -122,22 +122,21 @@ def failure_modes(
                 "high": float(interval.high[number]),
                 "base": float(base),
                 "lift": rates[unit, kind] / base if base else np.nan,
-                "parts_rate": max(parts, default=np.nan) if kind == "combination" else np.nan,
                 "z": z,
                 "p": p,
             }
         )
-    table = pd.DataFrame(rows)
+    table = _parts(pd.DataFrame(rows), needs, failed, images, alpha)
     table["q"] = false_discovery_control(table["p"])
     table["failure_mode"] = table["q"] <= alpha
-    table["order"] = table["kind"].map({"skill": 0, "combination": 1})
-    # q ties, since it is made monotone; then p decides, and of two equal sets of questions the single skill leads.
-    table = table.sort_values(["q", "p", "order", "lift", "mode"], ascending=[True, True, True, False, True])
-    return _alone(table.reset_index(drop=True), needs, failed)[COLUMNS]
+    order = ["place", "kind", "lift", "mode"]
+    table = table.sort_values(order, ascending=[True, False, False, True], kind="stable").reset_index(drop=True)
+    return _alone(table, needs, failed)[COLUMNS]
 
 
+Needs = Mapping[tuple[frozenset[str], str], np.ndarray]
 COLUMNS = ["mode", "kind", "skills", "questions", "images", "failed", "rate", "low", "high", "base", "lift"]
-COLUMNS += ["parts_rate", "z", "p", "q", "failure_mode", "questions_alone", "rate_alone"]
+COLUMNS += ["z", "p", "q", "failure_mode", "part", "part_rate", "part_q", "adds", "questions_alone", "rate_alone"]
 
 
 def score_test(has: np.ndarray, failed: np.ndarray, images: np.ndarray) -> tuple[float, float]:
@@ -158,9 +157,30 @@ def score_test(has: np.ndarray, failed: np.ndarray, images: np.ndarray) -> tuple
     return z, float(t.sf(z, clusters - 1))
 
 
-def _alone(
-    table: pd.DataFrame, needs: Mapping[tuple[frozenset[str], str], np.ndarray], failed: np.ndarray
-) -> pd.DataFrame:
+def _parts(table: pd.DataFrame, needs: Needs, failed: np.ndarray, images: np.ndarray, alpha: float) -> pd.DataFrame:
+    """What a combination is beyond its strongest skill, and ``place``, the p-value that a row is ordered by."""
+    single = table[table["kind"] == "skill"].set_index("mode")
+    told: list[dict[str, Any]] = []
+    for row in table.itertuples():
+        if row.kind == "skill":
+            told.append({"part": None, "part_rate": np.nan, "part_p": np.nan})
+            continue
+        part = str(single.loc[sorted(row.unit), "p"].idxmin())  # type: ignore[call-overload]
+        among = needs[frozenset([part]), "skill"]
+        _, p = score_test(needs[row.unit, "combination"][among], failed[among], images[among])  # type: ignore[index]
+        told.append({"part": part, "part_rate": single.loc[part, "rate"], "part_p": p})
+    table = pd.concat([table, pd.DataFrame(told)], axis=1)
+    tested = table["part_p"].notna()
+    table["part_q"] = np.nan
+    if tested.any():
+        table.loc[tested, "part_q"] = false_discovery_control(table.loc[tested, "part_p"])
+    table["adds"] = table["part_q"] <= alpha
+    below = table["part"].map(single["p"]).astype(float)
+    table["place"] = table["p"].where(table["adds"] | ~tested, np.fmax(table["p"], below))
+    return table
+
+
+def _alone(table: pd.DataFrame, needs: Needs, failed: np.ndarray) -> pd.DataFrame:
     taken = np.zeros(len(failed), bool)
     counts, rates = [], []
     for row in table.itertuples():

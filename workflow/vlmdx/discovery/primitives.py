@@ -41,6 +41,7 @@ def question_primitives(
     first: dict[str, str] = {}
     for image_id, text in keys:
         first.setdefault(text, image_id)
+    found: dict[str, tuple[list[str] | None, str | None]]
     if isinstance(verifier, Oracle):
         found = {text: (list(primitives(verifier.read(text))), None) for text in first}
     elif isinstance(verifier, PromptedVerifier):

@@ -102,7 +102,7 @@ def topics(
     words = {label: [word for word, _ in model.get_topic(label) if word][:WORDS] for label in set(labels.tolist())}
     for index in np.flatnonzero(labels < 0):  # HDBSCAN's outliers
         labels[index] = labels.max() + 1
-        words[int(labels[index])] = texts[index].split()[:WORDS]
+        words[int(labels[index])] = texts[int(index)].split()[:WORDS]
     return labels, words
 
 

@@ -14,7 +14,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from vlmdx.mechanism import reference
 from vlmdx.mechanism.clean import EngineError, check_attention
@@ -40,7 +40,7 @@ class Bridge:
             from transformer_lens.model_bridge import TransformerBridge
         except ImportError as error:
             raise EngineError("engine: bridge needs transformer-lens; install it, or use engine: reference") from error
-        self.adapter = replace(adapter, model=copy.deepcopy(adapter.model))
+        self.adapter = replace(adapter, model=_untied(copy.deepcopy(adapter.model)))
         try:
             self.bridge = TransformerBridge.boot_transformers(
                 adapter.source,
@@ -106,6 +106,15 @@ def effects(adapter: Adapter, samples: Sequence[Sample], specs: Sequence[Spec], 
         torch.stack([torch.stack(row) for row in changed]).cpu(),
         [found[0, list(s.letters)].cpu() for s, found in zip(samples, clean, strict=True)],
     )
+
+
+def _untied(model: Any) -> Any:
+    """The model with output embeddings of their own, or an edit of W_U would change the input as well (TL#671)."""
+    output = model.get_output_embeddings()
+    if output.weight is model.get_input_embeddings().weight:
+        output.weight = nn.Parameter(output.weight.detach().clone(), requires_grad=False)
+        model.config.tie_word_embeddings = model.config.get_text_config().tie_word_embeddings = False
+    return model
 
 
 def _hook(sample: Sample, spec: Spec, layer: int) -> Hook:

@@ -60,12 +60,12 @@ def draw_fdr(frame: pd.DataFrame, methods: Sequence[str]) -> Figure:
 def draw_failure_modes(frame: pd.DataFrame) -> Figure:
     """Failure rate of each tested skill against the run's base rate, strongest evidence first.
 
-    Combinations are shown where they fail more often than any of their skills.
+    Combinations are shown where they fail above the strongest of their skills.
 
     Args:
         frame: ``failure_modes.csv``.
     """
-    shown = frame[(frame["kind"] == "skill") | (frame["rate"] > frame["parts_rate"])].head(MOST)
+    shown = frame[(frame["kind"] == "skill") | frame["adds"].astype(bool)].head(MOST)
     figure = Figure(figsize=(WIDTH, 0.9 + 0.2 * max(1, len(shown))), layout="constrained")
     axis = figure.subplots()
     if shown.empty:

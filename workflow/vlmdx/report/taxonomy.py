@@ -41,7 +41,7 @@ def draw_sunburst(report: Node) -> Figure:
         [(skill, skill["valid"]) for _, skills in groups for skill in skills],
     ]
     for (inner, outer), ring in zip(((0.34, 0.66), (0.67, 1.0)), rings, strict=True):
-        colors = [scale.to_rgba(node["failure_rate"]) for node, _ in ring]
+        colors: Any = [scale.to_rgba(node["failure_rate"]) for node, _ in ring]
         wedges = axis.pie(
             [size for _, size in ring],
             radius=outer,
