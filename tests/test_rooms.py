@@ -35,7 +35,8 @@ def test_room_imports_leftwards(room):
                 assert room in CONFIG_READERS, f"{path} imports config"
             elif other not in FOR_ALL:
                 assert ORDER.index(other) < ORDER.index(room), f"{path} imports {other}, which stands to its right"
-                assert not any({room, other} <= group for group in BESIDE), f"{path} imports {other}, which stands beside it"
+                beside = any({room, other} <= group for group in BESIDE)
+                assert not beside, f"{path} imports {other}, which stands beside it"
 
 
 def test_every_room_has_tests():

@@ -10,8 +10,8 @@ from vlmdx.provenance import code
 
 from tests.workflow.project import ROOT
 
-# Load a model, and yet on the CPU: the demo models are trained in one thread, so that they come out the same; the others
-# embed some hundred sentences with MiniLM.
+# Load a model, and yet on the CPU: the demo models are trained in one thread, so that they come out the same; the
+# others embed some hundred sentences with MiniLM.
 ON_THE_CPU = {"demo_model", "demo_questioner", "vocabulary", "fdr_table", "recompute_rewards"}
 
 

@@ -21,7 +21,6 @@ from vlmdx.discovery.graph import Graph
 from vlmdx.discovery.oracle import Oracle
 from vlmdx.discovery.pictures import Picture
 from vlmdx.discovery.program import program
-from vlmdx.discovery.roles import Question
 from vlmdx.schema import atomic
 
 OTHERS = 3
@@ -102,7 +101,7 @@ def _entry(
     if oracle is None or graphs is None:
         options = _different([gold, *said]) if gold else []
     else:
-        query, executed = oracle.run(Question(image_id, None, text))  # type: ignore[arg-type] -- it looks at the graph
+        query, executed = oracle.explain(image_id, text)
         options = _options(query, executed.answer, said, graphs[image_id], oracle.names, rng)
         steps = program(query, executed)
         things = graphs[image_id]["objects"]

@@ -35,8 +35,8 @@ class Oracle:
         found = []
         for question, answer in zip(questions, answers, strict=True):
             reference = self.run(question)[1].answer
-            verdict = "correct" if same_answer(answer.text, reference) else "incorrect"
-            found.append(Judgement(verdict, reference))
+            right = same_answer(answer.text, reference)
+            found.append(Judgement("correct" if right else "incorrect", reference))
         return found
 
     @property
@@ -59,8 +59,12 @@ class Oracle:
             Unread, Invalid, Unknown: it has no answer.
             KeyError: no scene graph of this image.
         """
-        query = self.read(question.text)
-        return query, execute(query, self._graphs[question.image_id])
+        return self.explain(question.image_id, question.text)
+
+    def explain(self, image_id: str, text: str) -> tuple[Query, Executed]:
+        """The same for a question that needs no image here."""
+        query = self.read(text)
+        return query, execute(query, self._graphs[image_id])
 
     def _validity(self, question: Question) -> Validity:
         try:

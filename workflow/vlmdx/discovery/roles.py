@@ -1,7 +1,7 @@
 """Who takes part in discovery, and what they say to each other (arXiv 2604.04733, section 3).
 
-The questioner writes a question about an image, the verifier says whether it is valid, the frozen answerer answers valid
-ones, the verifier says whether that was right. Everything is asked in lists, so that a model sees batches.
+The questioner writes a question about an image, the verifier says whether it is valid, the frozen answerer answers
+valid ones, the verifier says whether that was right. Everything is asked in lists, so that a model sees batches.
 """
 
 from collections.abc import Sequence
@@ -10,7 +10,7 @@ from typing import Literal, Protocol
 
 from PIL import Image
 
-# V = 1 iff a question has all of these (stated); the last one is ours: what the image must show for it to have an answer.
+# V = 1 iff a question has all of these (stated). The screen adds one of ours, "novel": repeats no earlier question.
 CRITERIA = ("grammatical", "atomic", "grounded", "objective")
 
 
