@@ -17,8 +17,9 @@ def all_runs(*names):
 
 def discovery_targets(wildcards):
     """Everything that is configured of discovery."""
-    names = ["taxonomy.json", "taxonomy.html", "failure_modes.csv", "curriculum.csv", "blind.csv", "spot_check"]
-    drawn = ["taxonomy", "failure_modes", "curriculum", "spot_check", *(["training"] if LEARNERS else [])]
+    names = ["taxonomy.json", "taxonomy.html", "failure_modes.csv", "curriculum.csv", "blind.csv"]
+    names += ["spot_check", "spot_check.png"]
+    drawn = ["taxonomy", "failure_modes", "curriculum", *(["training"] if LEARNERS else [])]
     found = all_runs(*names, *(f"{name}.{suffix}" for name in drawn for suffix in ("svg", "png")))(wildcards)
     found += [paths.discovery(run, "agreement.csv") for run in JOBS.twice_judged()]
     found += [paths.rewards(run, reward) for run in DISCOVERY_RUNS for reward in CONFIG.discovery.rewards]
@@ -366,7 +367,6 @@ rule spot_check:
         images=lambda wc: paths.images(DISCOVERY_RUNS[wc.run].dataset),
     output:
         folder=directory(paths.discovery("{run}", "spot_check")),
-        svg=paths.discovery("{run}", "spot_check.svg"),
         png=report(
             paths.discovery("{run}", "spot_check.png"),
             caption="../resources/report/spot_check.rst",

@@ -11,7 +11,7 @@ from vlmdx.audit.catalog import VIEWS, catalog, check_schema, connect, keys, rep
 from vlmdx.audit.csv_views import csv_view, is_table, view_name
 from vlmdx.config import paths
 from vlmdx.schema import ContractError, write_table
-from vlmdx.schema.tables import SCORES, SELECTION
+from vlmdx.schema.tables import EFFECTS, SCORES, SELECTION
 
 from tests.audit.conftest import vlmdx
 from tests.workflow.project import ROOT
@@ -106,6 +106,14 @@ def test_p04_slugs_that_look_like_numbers_or_partitions_stay_text(tmp_path, monk
     )
 
 
+def test_a_catalogue_that_was_edited_is_written_again(whole_copy):
+    file = whole_copy / "results/catalog.sql"
+    whole = file.read_text()
+    file.write_text(whole.replace("bench", "bunch", 1))
+    assert vlmdx(whole_copy, "query", "SELECT count(*) FROM scores").returncode == 0
+    assert file.read_text() == whole
+
+
 @pytest.mark.parametrize("wrong", [pa.int64(), pa.dictionary(pa.int32(), pa.string())])
 def test_p04_another_type_is_an_error_with_file_and_column(tmp_path, wrong):
     path = tmp_path / "bench.parquet"
@@ -138,5 +146,5 @@ def test_a_view_for_every_contract_and_its_key_in_the_view():
     assert keys("scores") == ("model", "itemset", "item_id", "corruption", "severity", "option_index")
     assert keys("cells") == ("model", "item_id", "corruption", "severity")
     assert keys("bench") == ("item_id",)
-    assert keys("effects") == ("model", "dataset", "item_id", "intervention", "position", "layer")
+    assert keys("effects") == ("model", "dataset", *EFFECTS.key)
     assert len({pattern for _, patterns in VIEWS.values() for pattern in patterns}) >= len(VIEWS)

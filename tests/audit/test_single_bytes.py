@@ -108,4 +108,4 @@ def test_commands_meet_flipped_bytes_with_a_line(whole_copy):
         ("crate", "crate"),
     ):
         said = vlmdx(whole_copy, *words).stdout
-        assert said.strip() and "Traceback" not in said and "Error:" not in said.splitlines()[-1], (words, said)
+        assert said.strip() and "Traceback" not in said, (words, said)

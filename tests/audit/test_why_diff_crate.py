@@ -5,7 +5,9 @@ import json
 
 import pytest
 from rocrate.rocrate import ROCrate
+from vlmdx.audit.ledger import ABOUT
 from vlmdx.audit.reasons import told
+from vlmdx.provenance.record import record_files
 
 from tests.audit.conftest import vlmdx
 from tests.workflow.project import SMALL, run
@@ -116,8 +118,7 @@ def crate(whole, tmp_path_factory):
 
 def test_a_crate_is_read_back_by_its_own_library_and_holds_the_run(whole, crate):
     found = ROCrate(crate)
-    about = ("digests", "provenance", "catalog")
-    jobs = [p for p in (whole / "results/provenance").rglob("*.json") if not {p.parent.name, p.stem} & {*about}]
+    jobs = [p for p in record_files(whole / "results/provenance") if p.stem not in ABOUT]
     assert len(found.get_by_type("CreateAction")) == len(jobs) + 1
     assert found.mainEntity.id == "Snakefile" and {"File", "ComputationalWorkflow"} <= set(found.mainEntity.type)
     for copied in (TABLE, "results/figures/gini.svg", "results/config.yaml"):

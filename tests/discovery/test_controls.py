@@ -151,7 +151,7 @@ def test_the_spot_check_folder(tmp_path):
     write_table(tmp_path / "rollouts.parquet", rows, ROLLOUTS)
     write_table(tmp_path / "images.parquet", images, IMAGES)
     given = {name: tmp_path / f"{name}.parquet" for name in ("rollouts", "images")}
-    made = {"folder": tmp_path / "spot_check", "svg": tmp_path / "s.svg", "png": tmp_path / "s.png"}
+    made = {"folder": tmp_path / "spot_check", "png": tmp_path / "s.png"}
     run("spot_check", given, made, {"questions": 6, "seed": 0}, run="toy")
     sheet = pd.read_csv(tmp_path / "spot_check" / "sheet.csv")
     assert len(sheet) == 6

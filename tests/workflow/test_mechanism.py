@@ -14,9 +14,9 @@ from vlmdx.schema.tables import EFFECTS, ITEMS, REJECTED
 from tests.workflow.project import copy_project, planned, run
 
 CONFIG = "tests/workflow/mechanism.yaml"
-MODELS, OPERATIONS, DATA = ("qwen-demo", "llava-demo"), ("choose", "filter"), "shapes-mechanism"
+MODELS, OPERATIONS, DATA = ("llava-demo",), ("choose", "filter"), "shapes-mechanism"
 CANDIDATES, N = 16, 12
-FIGURES = ("layer_curves", "effect_heatmaps", "effect_forest", "overlays")
+FIGURES = ("layer_curves", "effect_heatmaps", "effect_forest", "overlays", "probing")
 
 
 @pytest.fixture(scope="module")
@@ -30,12 +30,11 @@ def folder(tmp_path_factory):
 
 @pytest.fixture
 def edited(folder):
-    """A function that writes the config with another mechanism block, or with more models, and returns its path."""
+    """A function that writes the config with another mechanism block and returns its path in ``folder``."""
 
-    def write(models=(), **changes):
+    def write(**changes):
         config = yaml.safe_load((folder / CONFIG).read_text())
         config["mechanism"] |= changes
-        config["models"] |= models
         (folder / "edited.yaml").write_text(yaml.safe_dump(config))
         return "edited.yaml"
 
@@ -120,22 +119,21 @@ def test_nothing_to_be_done_after_a_finished_run(folder):
 def test_a_new_operation_runs_alone_and_what_tells_of_all(folder, edited):
     assert planned(folder, "mechanism", config=edited(operations=["choose", "filter", "query"])) == {
         "sample_operations": 1,
-        "effects": 2,
-        "join_effects": 2,
-        "pathways": 2,
+        "effects": 1,
+        "join_effects": 1,
+        "pathways": 1,
         "word_pairs": 1,
-        "probe": 2,
-        "probing": 2,
+        "probe": 1,
+        "probing": 1,
         "mechanism_tables": 1,
         "mechanism_accounting": 1,
-        **{f"plot_{name}": 2 for name in FIGURES},
+        **{f"plot_{name}": 1 for name in FIGURES},
         "mechanism": 1,
     }
 
 
 def test_a_new_model_runs_alone_and_what_tells_of_all(folder, edited):
-    models = {"again": {"source": "resources/models/qwen-demo"}}
-    assert planned(folder, "mechanism", config=edited(models=models)) == {
+    assert planned(folder, "mechanism", config=edited(models=[*MODELS, "qwen-demo"])) == {
         "effects": 2,
         "join_effects": 1,
         "pathways": 1,
@@ -150,12 +148,12 @@ def test_a_new_model_runs_alone_and_what_tells_of_all(folder, edited):
 
 def test_other_thresholds_dissect_nothing_again(folder, edited):
     plan = planned(folder, "mechanism", config=edited(thresholds={"alpha": 0.01}))
-    assert not {"effects", "probe", "join_effects"} & set(plan) and plan["pathways"] == 2
+    assert not {"effects", "probe", "join_effects"} & set(plan) and plan["pathways"] == 1
 
 
 def test_another_size_of_the_draw_reruns_the_effects_but_not_the_sample(folder, edited):
     plan = planned(folder, "mechanism", config=edited(n=10))
-    assert plan["effects"] == 4 and not {"sample_operations", "probe", "import_dataset"} & set(plan)
+    assert plan["effects"] == 2 and not {"sample_operations", "probe", "import_dataset"} & set(plan)
 
 
 def test_the_scenes_of_this_target_stay_out_of_the_main_job(folder):

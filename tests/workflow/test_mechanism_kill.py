@@ -21,7 +21,7 @@ def folder(tmp_path):
     """A project whose effects job has many small batches; all before that job is done."""
     folder = copy_project(tmp_path / "run")
     config = yaml.safe_load((folder / "tests/workflow/mechanism.yaml").read_text())
-    config["mechanism"] |= {"operations": ["choose"], "n": ITEMS, "candidates": 70, "batch_tokens": 200}
+    config["mechanism"] |= {"models": None, "operations": ["choose"], "n": ITEMS, "candidates": 70, "batch_tokens": 200}
     config["demo"]["mechanism_scenes"] = 80
     (folder / CONFIG).write_text(yaml.safe_dump(config))
     sample = "results/datasets/shapes-mechanism/operations/choose/items.parquet"

@@ -30,7 +30,7 @@ def folder(tmp_path_factory):
     tiny.build("qwen", folder / "models" / "qwen-tiny")
     config = yaml.safe_load((folder / "tests/workflow/vsr.yaml").read_text().replace("../shared/data", str(DATA)))
     config["models"]["qwen-tiny"] = {"source": "models/qwen-tiny"}
-    (folder / CONFIG).write_text(yaml.safe_dump(config))
+    (folder / CONFIG).write_text(yaml.safe_dump(config, sort_keys=False))
     done = run(folder, "--quiet", "rules", "--", "mechanism", config=CONFIG)
     assert done.returncode == 0, done.stdout
     return folder
@@ -84,7 +84,7 @@ def test_a_new_model_runs_alone(folder):
     assert planned(folder, "mechanism", config=CONFIG) == {}
     config = yaml.safe_load((folder / CONFIG).read_text())
     config["models"]["another"] = {"source": "models/qwen-tiny"}
-    (folder / "more.yaml").write_text(yaml.safe_dump(config))
+    (folder / "more.yaml").write_text(yaml.safe_dump(config, sort_keys=False))
     assert planned(folder, "mechanism", config="more.yaml") == {
         **dict.fromkeys(("vsr_effects", "vsr_pathways", "plot_vsr", "plot_vsr_overlays"), 1),
         **dict.fromkeys(("vsr_table", "mechanism_accounting", "mechanism"), 1),

@@ -8,8 +8,7 @@ from typing import Any
 from vlmdx.discovery.pictures import read_pictures
 from vlmdx.discovery.spot_check import draw_sample
 from vlmdx.provenance import run_job
-from vlmdx.report.spot_check import draw_spot_check
-from vlmdx.report.style import render
+from vlmdx.report.spot_check import save_spot_check
 from vlmdx.schema import read_table
 from vlmdx.schema.tables import ROLLOUTS
 
@@ -33,7 +32,7 @@ def main(snakemake: Any) -> None:
     finally:
         shutil.rmtree(made, ignore_errors=True)
     images = {image_id: picture.image for image_id, picture in pictures.items()}
-    render(snakemake.output.svg, snakemake.output.png, draw_spot_check, sheet, images)
+    save_spot_check(snakemake.output.png, sheet, images)
 
 
 if "snakemake" in globals():

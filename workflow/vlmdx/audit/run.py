@@ -15,9 +15,9 @@ from vlmdx.audit.catalog import catalog, connect, recorded_tables, repeated_keys
 from vlmdx.audit.ledger import ABOUT, LEDGER, ledger
 from vlmdx.audit.rules import Rules
 from vlmdx.config import paths
-from vlmdx.provenance.footer import footer
+from vlmdx.provenance.footer import file_sha256, footer
 from vlmdx.provenance.parts import FOLDER, keep_parts
-from vlmdx.provenance.record import record_files, write_record
+from vlmdx.provenance.record import DamagedRecord, read_record, record_files, record_path, write_record
 from vlmdx.schema import ContractError, atomic, write_table
 
 LEDGER_FILE = "results/provenance.parquet"
@@ -86,8 +86,14 @@ def _recorded(rules: Rules, path: str, inputs: list[str], write: Callable[[Any],
 
 
 def catalog_is_current(path: str = CATALOG_FILE) -> bool:
-    """Whether the catalogue was written after the last job was recorded."""
+    """Whether the catalogue is what its record says, and was written after the last job was recorded."""
     if not Path(path).is_file():
+        return False
+    try:
+        made = read_record(record_path("catalog", {}))["outputs"].get(path)
+    except (OSError, DamagedRecord):
+        return False
+    if made is None or made["sha256"] != file_sha256(Path(path)):
         return False
     written = Path(path).stat().st_mtime_ns
     records = [file for file in record_files() if file.stem not in ABOUT]  # their own come after it

@@ -66,7 +66,7 @@ class DiscoveryJobs(MechanismJobs):
         """Rule taxonomy."""
         chosen = self.config.discovery.taxonomy.model_dump(include={"minimum", "alpha"})
         return self._job(
-            "taxonomy", {**chosen, **self._drawing()}, STATISTICS, [self.vocabulary, self.join_rollouts(run)]
+            "taxonomy", {**chosen, **self._intervals()}, STATISTICS, [self.vocabulary, self.join_rollouts(run)]
         )
 
     @functools.cached_property
@@ -78,7 +78,12 @@ class DiscoveryJobs(MechanismJobs):
     def fdr_table(self) -> Job:
         """Rule fdr_table."""
         chosen = self.config.discovery
-        settings = {"methods": chosen.methods, "runs": list(chosen.runs), "encoder": self._encoder(), **self._drawing()}
+        settings = {
+            "methods": chosen.methods,
+            "runs": list(chosen.runs),
+            "encoder": self._encoder(),
+            **self._intervals(),
+        }
         return self._job("fdr_table", settings, METRICS, self._taxonomies())
 
     @functools.cache  # noqa: B019
@@ -89,7 +94,7 @@ class DiscoveryJobs(MechanismJobs):
             "answerer": self.answerer(answerer),
             "device": self.config.scoring.device,
             "methods": self.config.discovery.methods,
-            **self._drawing(),
+            **self._intervals(),
         }
         opened = [self.config.models[answerer]]
         return self._opening("blind_control", settings, [self.join_rollouts(run)], opened, run)
@@ -103,7 +108,7 @@ class DiscoveryJobs(MechanismJobs):
         settings = {
             **self._judging(verifier, "questioner", "conme"),
             "device": self.config.scoring.device,
-            **self._drawing(),
+            **self._intervals(),
         }
         opened: list[Model] = [verifier] if isinstance(verifier, ModelVerifier) else []
         return self._opening("agreement", settings, [self.join_rollouts(run)], opened, run)
@@ -149,7 +154,7 @@ class DiscoveryJobs(MechanismJobs):
     def _taxonomies(self) -> list[Job]:
         return [self.taxonomy(run) for run in self.config.discovery.runs]
 
-    def _drawing(self) -> dict[str, Any]:
+    def _intervals(self) -> dict[str, Any]:
         """Settings of all intervals."""
         chosen = self.config.discovery
         return {"replicates": chosen.replicates, "confidence": chosen.confidence, "seed": self.config.seed}

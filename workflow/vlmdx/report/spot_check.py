@@ -1,17 +1,27 @@
 """Figure: the questions of a spot check under their images, without the verifier's verdicts."""
 
+import os
 import textwrap
 from collections.abc import Mapping
 
+import matplotlib as mpl
 import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 from PIL import Image
 
-from vlmdx.report.style import INK, MUTED
+from vlmdx.report.style import INK, MUTED, STYLE
+from vlmdx.schema import atomic
 
 COLUMNS = 6
-THUMBNAIL = 192  # pixels of the longest side
+THUMBNAIL = 160  # pixels of the longest side
+DPI = 100  # at which a tile has about as many pixels as its thumbnail
+
+
+def save_spot_check(path: str | os.PathLike, sheet: pd.DataFrame, images: Mapping[str, Image.Image]) -> None:
+    """:func:`draw_spot_check` as PNG; photos make a vector file needlessly large."""
+    with mpl.rc_context(STYLE), atomic(path) as temporary:
+        draw_spot_check(sheet, images).savefig(temporary, dpi=DPI, metadata={"Software": None})
 
 
 def draw_spot_check(sheet: pd.DataFrame, images: Mapping[str, Image.Image]) -> Figure:
@@ -22,8 +32,9 @@ def draw_spot_check(sheet: pd.DataFrame, images: Mapping[str, Image.Image]) -> F
         images: by image id.
     """
     rows = -(-len(sheet) // COLUMNS)
-    figure = Figure(figsize=(1.55 * COLUMNS, 2.15 * rows))
-    figure.subplots_adjust(left=0.01, right=0.99, top=0.985, bottom=0.01, wspace=0.08, hspace=0.42)
+    height = 2.15 * rows + 0.4
+    figure = Figure(figsize=(1.55 * COLUMNS, height))
+    figure.subplots_adjust(left=0.01, right=0.99, top=1 - 0.25 / height, bottom=0.6 / height, wspace=0.08, hspace=0.42)
     axes = figure.subplots(rows, COLUMNS, squeeze=False)
     for axis in axes.flat:
         axis.set_axis_off()
