@@ -16,8 +16,9 @@ from vlmdx.mechanism.sample import (
     all_layers,
 )
 
-from tests.mechanism.samples import gap, make
-from tests.models.conftest import EVERY, opened
+from tests.mechanism.samples import gap, make, open_tiny
+from tests.models.conftest import EVERY
+from tests.models.tiny_families import ATTENTION
 
 UNBRIDGED = ("qwen2_vl", "internvl", "smolvlm", "paligemma")  # transformer-lens 4.3 has no bridge for them
 ENGINES = {"reference": reference.effects, "fast": engine.effects, "bridge": bridge.effects}
@@ -32,7 +33,8 @@ def models(tmp_path_factory):
 
     def get(name):
         if name not in made:
-            made[name] = opened(name, tmp_path_factory.mktemp("identities") / name)
+            attention = ATTENTION.get(name, "sdpa")
+            made[name] = open_tiny(name, tmp_path_factory.mktemp("identities") / name, 2, attention=attention)
         return made[name]
 
     return get

@@ -72,7 +72,7 @@ def test_killed_in_step_4_the_same_command_gives_the_same_rewards(folder, tmp_pa
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
     )
-    parts, deadline = again / JOB / "training" / "rollouts", time.monotonic() + 300
+    parts, deadline = again / JOB / "training" / "rollouts", time.monotonic() + 600
     while not (parts / "step-00003.parquet").exists():
         assert process.poll() is None and time.monotonic() < deadline, "step 3 was never seen"
         time.sleep(0.02)

@@ -130,7 +130,9 @@ DEMO = {
         "train_images": 180,
         "held_out_images": 60,
         "prompts": {"questioner": "resources/prompts/questioner-demo.txt", "conme": "resources/prompts/conme-demo.txt"},
-        "training": {"learning_rate": 3e-4, "steps": 200},
+        # Few images and a small world: what was asked of other images would make every question look like a repeat.
+        "reward": {"buffer": 8},
+        "training": {"learning_rate": 1e-4, "steps": 200, "batch_size": 8, "accumulation": 8},
         "finetuning": {"learning_rate": 3e-4},
     },
 }

@@ -19,13 +19,15 @@ from vlmdx.demo.checkpoint import save_model
 from vlmdx.demo.draw import draw
 from vlmdx.demo.pack import Packer, Segment
 from vlmdx.demo.scene import TRAIN_FIRST, generator, sample_scene
-from vlmdx.demo.wordings import EVENLY, HABIT, Wordings
+from vlmdx.demo.wordings import EVENLY, FIRM, HABIT, Wordings
 from vlmdx.discovery.prompts import questioner_prompt
 
 FIRST = TRAIN_FIRST + 500_000  # scenes that no demo model was trained on
 TURNS = 5  # questions about one image, each written in view of the earlier ones
-STEPS, IMAGES, RATE, WARMUP = 1100, 16, 1e-3, 50
-LEARN = 700  # first steps, which teach all wordings evenly; the rest teach the habit
+IMAGES, WARMUP = 16, 50
+# Steps: all wordings evenly, then the habit, both under one falling rate; then the habit made firm, under another.
+LEARN, ADOPT, SETTLE = 700, 400, 200
+RATE, SETTLE_RATE = 1e-3, 3e-4
 LIKE, SHOWN = 0.3, 5  # share of scenes with questions to ask alike, and how many are shown
 
 
@@ -36,7 +38,7 @@ def train_questioner(
     conme: str,
     *,
     seed: int,
-    steps: int = STEPS,
+    steps: int = LEARN + ADOPT + SETTLE,
     every: int = 50,
     save_every: int = 100,
     say: Callable[[str], None] = print,
@@ -71,11 +73,10 @@ def train_questioner(
         done, curve = state["done"], state["curve"]
     model.train()
     for step in range(done, steps):
-        warm = min(1.0, (step + 1) / WARMUP)
         for group in optimizer.param_groups:
-            group["lr"] = float(RATE * warm * 0.5 * (1 + np.cos(np.pi * step / steps)))
+            group["lr"] = _rate(step)
         with torch.autocast("cpu", torch.bfloat16):  # 1.5 times faster where the CPU can; weights stay float32
-            loss = _loss(packer, template, conme, seed, FIRST + step * IMAGES, EVENLY if step < LEARN else HABIT)
+            loss = _loss(packer, template, conme, seed, FIRST + step * IMAGES, _usual(step))
         optimizer.zero_grad(set_to_none=True)
         loss.backward()
         torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
@@ -92,6 +93,19 @@ def train_questioner(
             new.replace(state_file)
     save_model(model.eval(), processor, folder)
     return curve
+
+
+def _usual(step: int) -> dict[str, float]:
+    """How often each wording is asked in ``step``."""
+    return EVENLY if step < LEARN else HABIT if step < LEARN + ADOPT else FIRM
+
+
+def _rate(step: int) -> float:
+    """Linear warm-up and a cosine to 0, twice."""
+    whole = LEARN + ADOPT
+    if step < whole:
+        return float(RATE * min(1.0, (step + 1) / WARMUP) * 0.5 * (1 + np.cos(np.pi * step / whole)))
+    return float(SETTLE_RATE * 0.5 * (1 + np.cos(np.pi * (step - whole) / SETTLE)))
 
 
 def _loss(packer: Packer, template: str, conme: str, seed: int, first: int, usual: dict[str, float]) -> torch.Tensor:

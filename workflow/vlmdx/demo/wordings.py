@@ -53,6 +53,7 @@ HABIT: dict[str, float] = {
     "Which shape is {r} the {b}?": 0.6,
 }
 EVENLY = dict.fromkeys(HABIT, 1.0)
+FIRM = {wording: weight * (4 if wording.startswith("What color") else 1) for wording, weight in HABIT.items()}
 
 
 class Wordings:
