@@ -21,7 +21,7 @@ def test_prompt_files_and_library_versions_count(tmp_path, monkeypatch):
     first = rule_digest(script, {}, [prompt], ["numpy"])
     prompt.write_text("Answer!")
     second = rule_digest(script, {}, [prompt], ["numpy"])
-    monkeypatch.setattr("vlmdx.provenance.digest.metadata.version", lambda name: "0.0")
+    monkeypatch.setattr("vlmdx.provenance.digest.library_version", lambda name: "0.0")
     assert len({first, second, rule_digest(script, {}, [prompt], ["numpy"])}) == 3
 
 

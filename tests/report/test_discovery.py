@@ -21,7 +21,7 @@ def fdr(runs=("one", "two"), methods=("zero-shot", "rl")):
 
 
 def modes():
-    base = {"kind": "skill", "questions": 40, "failed": 20.0, "base": 0.2, "adds": False}
+    base = {"kind": "skill", "questions": 40, "failed": 20.0, "base": 0.2, "adds": False, "rate_alone": 0.5}
     return pd.DataFrame(
         [
             base | {"mode": "count", "rate": 0.5, "low": 0.4, "high": 0.6, "q": 1e-4, "failure_mode": True},
@@ -75,6 +75,17 @@ def test_a_value_that_is_not_there_draws_no_mark():
 def test_combinations_that_add_nothing_are_not_drawn():
     labels = [tick.get_text() for tick in draw_failure_modes(modes()).axes[0].get_yticklabels()]
     assert labels == ["count", "see + tell", "see"]
+
+
+def test_what_only_comes_along_with_a_failure_mode_is_hollow():
+    frame = modes()
+    frame.loc[2, "rate_alone"] = 0.1
+    faces = [
+        line.get_markerfacecolor()
+        for line in draw_failure_modes(frame).axes[0].lines
+        if line.get_marker() in ("o", "D")
+    ]
+    assert [face == "white" for face in faces] == [False, True, True]
 
 
 def test_empty_tables_say_so():

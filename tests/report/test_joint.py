@@ -8,7 +8,7 @@ from vlmdx.report.style import render
 
 ITEMS = pd.DataFrame(
     {
-        "item_id": ["i-00000001", "i-00000002", "j-00000003", "j-00000004"],
+        "item_id": ["d:i-00000001", "d:i-00000002", "d:j-00000003", "d:j-00000004"],
         "question": ["A?", "B?", "A?", "C?"],
     }
 )
@@ -35,10 +35,10 @@ def cell(item, image, state, ras):
 
 CELLS = pd.DataFrame(
     [
-        cell("i-00000001", "x", "cc", -0.1),
-        cell("i-00000001", "x", "cw", -1.0),
-        cell("i-00000002", "x", "wc", 0.5),
-        cell("j-00000003", "y", "ww", 0.0),
+        cell("d:i-00000001", "x", "cc", -0.1),
+        cell("d:i-00000001", "x", "cw", -1.0),
+        cell("d:i-00000002", "x", "wc", 0.5),
+        cell("d:j-00000003", "y", "ww", 0.0),
     ]
 )
 
@@ -57,11 +57,11 @@ def effect(item, intervention, position, layer, delta):
 
 EFFECTS = pd.DataFrame(
     [
-        effect("i-00000001", "mean_ablation", "object", 0, 1.0),
-        effect("i-00000001", "mean_ablation", "object", 1, 3.0),
-        effect("i-00000001", "attention_knockout", "answer", 0, 0.5),
-        effect("i-00000002", "mean_ablation", "object", 0, 0.1),
-        effect("i-00000002", "mlp_knockout", "answer", 0, 2.0),
+        effect("d:i-00000001", "mean_ablation", "object", 0, 1.0),
+        effect("d:i-00000001", "mean_ablation", "object", 1, 3.0),
+        effect("d:i-00000001", "attention_knockout", "answer", 0, 0.5),
+        effect("d:i-00000002", "mean_ablation", "object", 0, 0.1),
+        effect("d:i-00000002", "mlp_knockout", "answer", 0, 2.0),
     ]
 )
 

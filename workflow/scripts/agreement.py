@@ -27,7 +27,9 @@ def main(snakemake: Any) -> None:
     rollouts = read_table(given.rollouts, ROLLOUTS, COLUMNS, [("phase", "==", "held-out")]).to_pandas()
     pictures = {p.image_id: p for p in read_pictures(given.images, sorted(set(rollouts["image_id"])))}
     prompts, cache = settings["prompts"], Path(snakemake.output.table).parent / "second_verifier"
-    verifier = open_verifier(settings["verifier"], prompts, read_graphs(given.get("graphs")), settings["device"], cache)
+    verifier = open_verifier(
+        settings["verifier"], prompts, read_graphs(given.get("graphs"), settings["dataset"]), settings["device"], cache
+    )
     rows = second_opinions(rollouts, verifier, pictures, [prompts["questioner"], prompts["conme"]])
     if not rows:
         raise ContractError(

@@ -28,7 +28,7 @@ def main(snakemake: Any) -> None:
     folder = Path(snakemake.output.held_out).parent
     made = footer(snakemake)
     job = Job(chosen.method, chosen.run, int(chosen.seed), folder, snakemake.params.digest, made)
-    graphs = read_graphs(snakemake.input.get("graphs"))
+    graphs = read_graphs(snakemake.input.get("graphs"), snakemake.params.settings["dataset"])
     known = read_table(snakemake.input.images, IMAGES, columns=["image_id"])["image_id"].to_pylist()
     images = settings["images"]
     _, held_out = split_images(known, images["train"], images["held_out"], images["seed"])

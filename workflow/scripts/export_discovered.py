@@ -20,7 +20,7 @@ def main(snakemake: Any) -> None:
         Path(snakemake.output.questions).parent,
         rows,
         read_pictures(snakemake.input.images, sorted({row["image_id"] for row in rows})),
-        read_graphs(snakemake.input.get("graphs")),
+        read_graphs(snakemake.input.get("graphs"), snakemake.params.settings["dataset"]),
         snakemake.params.settings["seed"],
     )
     passed = len(rows) - sum(counts.values())

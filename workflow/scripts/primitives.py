@@ -27,7 +27,7 @@ def main(snakemake: Any) -> None:
     if not rows:
         raise ContractError(f"{snakemake.input.rollouts}: no question of {run} was valid; nothing can be classified")
     questions = {(row["image_id"], row["question"]) for row in rows}
-    graphs = read_graphs(snakemake.input.get("graphs"))
+    graphs = read_graphs(snakemake.input.get("graphs"), snakemake.params.settings["dataset"])
     cache = Path(snakemake.output[0]).parent / "verifier"
     verifier = open_verifier(settings["verifier"], settings["prompts"], graphs, settings["device"], cache)
     pictures = {}

@@ -33,7 +33,7 @@ def main(snakemake: Any) -> None:
         open_verifier(
             settings["verifier"],
             settings["prompts"],
-            read_graphs(snakemake.input.get("graphs")),
+            read_graphs(snakemake.input.get("graphs"), snakemake.params.settings["dataset"]),
             settings["device"],
             cache,
         ),

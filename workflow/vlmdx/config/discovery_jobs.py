@@ -211,6 +211,7 @@ class DiscoveryJobs(MechanismJobs):
         if graphs is not None and not graphs.startswith("results/"):
             content[graphs] = fingerprint(Path(graphs))
         modules = sorted({m for e in opened for m in _adapter_modules(e, Path(self.here(e.source)))})
+        settings = {**settings, "dataset": self._run(run).dataset}  # its name stands in front of every image id
         return self._job(rule, settings, POLICY, before, content=content, modules=modules)
 
     def answerer(self, model: str) -> dict[str, Any]:

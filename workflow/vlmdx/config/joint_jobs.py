@@ -19,7 +19,8 @@ class JointJobs(DiscoveryJobs):
     def export_discovered(self, run: str) -> Job:
         """Rule export_discovered."""
         before = [self.join_rollouts(run)]
-        return self._job("export_discovered", {"seed": self.config.seed}, ("num2words", "numpy"), before)
+        settings = {"seed": self.config.seed, "dataset": self._run(run).dataset}
+        return self._job("export_discovered", settings, ("num2words", "numpy"), before)
 
     def makers(self, sources: Mapping[str, str]) -> list[Job]:
         """Also the runs that discovered a data set's questions."""

@@ -127,12 +127,13 @@ DEMO = {
             "qwen": {"dataset": "shapes-mechanism", "answerer": "qwen-demo", "verifier": {"kind": "oracle"}},
             "llava": {"dataset": "shapes-mechanism", "answerer": "llava-demo", "verifier": {"kind": "oracle"}},
         },
-        "train_images": 180,
-        "held_out_images": 60,
+        "train_images": 160,
+        "held_out_images": 80,
+        "questions_per_image": 3,  # two to four shapes hold few different questions
         "prompts": {"questioner": "resources/prompts/questioner-demo.txt", "conme": "resources/prompts/conme-demo.txt"},
         # Few images and a small world: what was asked of other images would make every question look like a repeat.
         "reward": {"buffer": 8},
-        "training": {"learning_rate": 1e-4, "steps": 200, "batch_size": 8, "accumulation": 8},
+        "training": {"learning_rate": 1e-4, "steps": 150, "batch_size": 8, "accumulation": 8},
         "finetuning": {"learning_rate": 3e-4},
     },
 }

@@ -75,9 +75,12 @@ def policy_of(settings: Mapping[str, Any]) -> Policy:
     return Policy(chosen["source"], chosen["revision"], {**options, "device": settings["device"]})
 
 
-def read_graphs(path: str | None) -> dict[str, Graph] | None:
-    """Scene graphs by image id, None where there is no file."""
-    return None if path is None else json.loads(Path(path).read_text(encoding="utf-8"))
+def read_graphs(path: str | None, dataset: str) -> dict[str, Graph] | None:
+    """Scene graphs by image id as in images.parquet, i.e. with the data set's name in front; None without a file."""
+    if path is None:
+        return None
+    graphs = json.loads(Path(path).read_text(encoding="utf-8"))
+    return {f"{dataset}:{image_id}": graph for image_id, graph in graphs.items()}
 
 
 def split_images(image_ids: Sequence[str], train: int, held_out: int, seed: int) -> tuple[list[str], list[str]]:

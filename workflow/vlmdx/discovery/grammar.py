@@ -120,6 +120,10 @@ def _without_place(words: list[str]) -> list[str]:
     return words[:-3] if words[-3:-1] == ["in", "the"] and (words[-1],) in PLACES else words
 
 
+def _plural(name: str) -> str:
+    return f"{name}es" if name.endswith(("s", "x", "z", "ch", "sh")) else f"{name}s"
+
+
 class _Reader:
     """Recursive descent; a method that reads nothing raises `Unread` and its caller tries the next form."""
 
@@ -204,7 +208,7 @@ class _Reader:
 
     def _name(self, plural: bool) -> str | None:
         names = {*self._known.names, *ANYTHING}
-        spoken = {f"{name}{end}": name for name in names for end in ("s", "es")} if plural else {n: n for n in names}
+        spoken = {_plural(name) if plural else name: name for name in names}
         name = spoken[self._longest(spoken)]
         return None if name in ANYTHING else name
 

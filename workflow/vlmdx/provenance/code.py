@@ -18,6 +18,8 @@ WHOLE = "*"  # stands for all names of a module
 LEFT_OUT = "vlmdx.provenance"
 
 Reference = tuple[str, str]  # (module, name in it or WHOLE)
+# (script, modules) -> times of the files it reaches, and its digest: a plan asks for the same scripts a thousand times.
+_DIGESTS: dict[tuple[Path, tuple[str, ...]], tuple[dict[Path, int], str]] = {}
 
 
 def code_digest(script: Path, modules: Iterable[str] = ()) -> str:
@@ -30,6 +32,11 @@ def code_digest(script: Path, modules: Iterable[str] = ()) -> str:
     Raises:
         ValueError: relative or star import, or a name that a module does not define: the trail would be lost.
     """
+    key = (script, tuple(modules))
+    stamps, digest = _DIGESTS.get(key, ({}, ""))
+    if stamps and all(_mtime(path) == stamp for path, stamp in stamps.items()):
+        return digest
+    stamps = {script: _mtime(script)}
     root = _Module(script, "")
     reached = {f"{script.name}:{position}": digest for position, digest in enumerate(root.digests)}
     waiting = {r for i in range(len(root.digests)) for r in root.outside(i)} | {(name, WHOLE) for name in modules}
@@ -40,11 +47,14 @@ def code_digest(script: Path, modules: Iterable[str] = ()) -> str:
             continue
         seen.add((module_name, name))
         module = _module(module_name)
+        stamps[module.path] = _mtime(module.path)
         for position in module.closure(name):
             reached[f"{module_name}:{module.digests[position]}"] = ""
             waiting |= module.outside(position)
         waiting |= {(parent, "") for parent in _parents(module_name)}
-    return hashlib.sha256(json.dumps(reached, sort_keys=True).encode()).hexdigest()
+    digest = hashlib.sha256(json.dumps(reached, sort_keys=True).encode()).hexdigest()
+    _DIGESTS[key] = (stamps, digest)
+    return digest
 
 
 class _Module:
@@ -82,11 +92,15 @@ class _Module:
         return {self.imports[name] for name in self.uses[position] if name in self.imports}
 
 
+def _mtime(path: Path) -> int:
+    return path.stat().st_mtime_ns
+
+
 def _module(name: str) -> "_Module":
     path = _file(name)
     if path is None:
         raise ValueError(f"{name}: no such module in {PACKAGE}")
-    return _cached(path, name, path.stat().st_mtime_ns)
+    return _cached(path, name, _mtime(path))
 
 
 @functools.cache

@@ -41,8 +41,14 @@ def digest_parts(
         "code": code_digest(script, tuple(modules)),
         "settings": settings,
         "files": {path.name: _sha256(path.read_bytes()) for path in sorted(files)},
-        "libraries": {name: metadata.version(name) for name in sorted(libraries)},
+        "libraries": {name: library_version(name) for name in sorted(libraries)},
     }
+
+
+@functools.cache
+def library_version(name: str) -> str:
+    """Version of an installed distribution, looked up once: a plan asks thousands of times, at milliseconds each."""
+    return metadata.version(name)
 
 
 def digest_of(parts: Mapping[str, Any]) -> str:

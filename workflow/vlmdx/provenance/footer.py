@@ -9,10 +9,10 @@ import hashlib
 import platform
 import subprocess
 import sys
-from importlib import metadata
 from pathlib import Path
 from typing import Any
 
+from vlmdx.provenance.digest import library_version
 from vlmdx.provenance.facts import compute_facts, model_facts
 from vlmdx.provenance.parts import read_parts
 
@@ -39,7 +39,7 @@ def footer(snakemake: Any, **extra: Any) -> dict[str, Any]:
         "settings": settings,
         "inputs": {str(path): file_sha256(Path(path)) for path in snakemake.input if Path(path).is_file()},
         "git": git_state(),
-        "versions": {name: metadata.version(name) for name in sorted({*LIBRARIES, *parts.get("libraries", ())})},
+        "versions": {name: library_version(name) for name in sorted({*LIBRARIES, *parts.get("libraries", ())})},
         "python": sys.version.split()[0],
         "host_class": f"{platform.system()}-{platform.machine()}",
         **compute_facts(settings or {}),

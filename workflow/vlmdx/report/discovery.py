@@ -74,8 +74,9 @@ def draw_failure_modes(frame: pd.DataFrame) -> Figure:
     axis.axvline(100 * shown["base"].iloc[0], color=MUTED, linewidth=0.8, linestyle=(0, (4, 3)), zorder=1)
     for place, row in enumerate(shown.itertuples()):
         color, single = PALETTE[3] if row.failure_mode else PALETTE[0], row.kind == "skill"
+        along = row.failure_mode and not row.rate_alone > row.base  # NaN: nothing is left of it at all
         axis.plot([100 * row.low, 100 * row.high], [place, place], color=color, linewidth=1.6)
-        face = color if row.failure_mode else "white"
+        face = color if row.failure_mode and not along else "white"
         axis.plot(100 * row.rate, place, "o" if single else "D", markersize=5, color=color, markerfacecolor=face)
         q = f"q {row.q:.2g}   {row.failed:.0f} of {row.questions}"
         axis.text(1.01, place, q, transform=axis.get_yaxis_transform(), va="center", fontsize=6.5, color=MUTED)
@@ -86,10 +87,13 @@ def draw_failure_modes(frame: pd.DataFrame) -> Figure:
     axis.grid(axis="y", visible=False)
     looks = [
         Line2D([], [], marker="o", linestyle="", color=PALETTE[3], label="failure mode"),
+        Line2D(
+            [], [], marker="o", linestyle="", color=PALETTE[3], markerfacecolor="white", label="only beside those above"
+        ),
         Line2D([], [], marker="o", linestyle="", color=PALETTE[0], markerfacecolor="white", label="not above base"),
         Line2D([], [], marker="D", linestyle="", color=INK, markerfacecolor="white", label="combination of skills"),
     ]
-    figure.legend(handles=looks, loc="outside lower center", ncols=3)
+    figure.legend(handles=looks, loc="outside lower center", ncols=4)
     return figure
 
 

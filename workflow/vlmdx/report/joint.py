@@ -56,7 +56,8 @@ def joint_rows(
         degradation); ``dissected`` and the mean peak effect of each pathway, nats; ``pathway``, the largest of them.
         None where nothing supports a value.
     """
-    items = items.assign(image=items["item_id"].str[:-SUFFIX])
+    # Item ids are "{data set}:{image id}-{8 digits}", the image id as in the rollouts.
+    items = items.assign(image=items["item_id"].str.partition(":")[2].str[:-SUFFIX])
     needs = [frozenset(skills.get((i, q), ())) for i, q in zip(items["image"], items["question"], strict=True)]
     best = peaks(effects) if len(effects) else effects
     rows = []

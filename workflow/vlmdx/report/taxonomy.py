@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from vlmdx.report.style import INK, MUTED, WIDTH, gap
 
 LINE = 4.5  # degrees of a wedge that a line of its name takes
-LETTERS = 19  # of a line, in the depth of a ring
+LETTERS = 17  # of a line, in the depth of a ring
 COLORS = "cividis"  # its lightness falls evenly, for any kind of colour vision
 
 Node = Mapping[str, Any]
