@@ -34,7 +34,7 @@ def rollouts(folder):
 
 
 def log(folder):
-    with open(folder / JOB / "training" / "log.csv", newline="") as file:
+    with (folder / JOB / "training" / "log.csv").open(newline="") as file:
         return list(csv.DictReader(file))
 
 

@@ -127,8 +127,8 @@ DEMO = {
             "qwen": {"dataset": "shapes-mechanism", "answerer": "qwen-demo", "verifier": {"kind": "oracle"}},
             "llava": {"dataset": "shapes-mechanism", "answerer": "llava-demo", "verifier": {"kind": "oracle"}},
         },
-        "train_images": 160,
-        "held_out_images": 80,
+        "train_images": 100,
+        "held_out_images": 50,
         "questions_per_image": 3,  # two to four shapes hold few different questions
         "prompts": {"questioner": "resources/prompts/questioner-demo.txt", "conme": "resources/prompts/conme-demo.txt"},
         # Few images and a small world: what was asked of other images would make every question look like a repeat.

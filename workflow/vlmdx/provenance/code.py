@@ -32,7 +32,7 @@ def code_digest(script: Path, modules: Iterable[str] = ()) -> str:
     Raises:
         ValueError: relative or star import, or a name that a module does not define: the trail would be lost.
     """
-    key = (script, tuple(modules))
+    key = (script, modules := tuple(modules))
     stamps, digest = _DIGESTS.get(key, ({}, ""))
     if stamps and all(_mtime(path) == stamp for path, stamp in stamps.items()):
         return digest
