@@ -45,6 +45,7 @@ from vlmdx.models.qwen2_5_vl import Adapter
 
 IMAGE, VOCABULARY = 1000, 1024
 SAME = 1e-5  # nats
+TOGETHER = 2048  # `batch_tokens`; larger ones leave a CPU core's cache
 NAMES = {
     "attention knockout": (ATTENTION_KNOCKOUT,),
     "MLP knockout, answer": (MLP_ANSWER,),
@@ -192,7 +193,7 @@ def compare(layers: int, hidden: int, side: int) -> None:
     fast, found, peak = {}, {}, {}
     for name, kinds in NAMES.items():
         specs = all_layers(kinds, layers)
-        call = lambda specs=specs: engine.effects(adapter, [sample], specs, 8192)  # noqa: E731
+        call = lambda specs=specs: engine.effects(adapter, [sample], specs, TOGETHER)  # noqa: E731
         repeats = 5 if all(kind[1] == "answer" for kind in kinds) else 1  # the others take many clean passes
         peak["fast", name], (fast[name], result) = with_peak(lambda call=call, n=repeats: seconds(call, n))
         found["fast", kinds] = result.logprob[:, 0]
@@ -251,7 +252,7 @@ def curve(path: Path, hidden: int) -> None:
             clean, _ = seconds(lambda a=adapter, s=sample: a.logits([Row(s.ids, 0)], [s.image]), 5)
             for name, kinds in zip(costs, (KINDS[1::2], KINDS[::2]), strict=True):
                 specs = all_layers(kinds, layers)
-                spent, _ = seconds(lambda a=adapter, s=sample, p=specs: engine.effects(a, [s], p, 8192), 3)
+                spent, _ = seconds(lambda a=adapter, s=sample, p=specs: engine.effects(a, [s], p, TOGETHER), 3)
                 costs[name].append(spent / clean)
             places.append(layers if label == "layers" else len(sample.ids))
             print(f"{layers} layers, {len(sample.ids)} tokens: " + str({k: round(v[-1], 2) for k, v in costs.items()}))

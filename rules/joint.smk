@@ -2,31 +2,6 @@
 # dissected (C). They are an ordinary data set, `discovered-{run}` of the importer jsonl.
 
 
-def transfer_inputs(wildcards):
-    return asked_inputs(wildcards) | {"rollouts": paths.discovery("{run}", "rollouts.parquet")}
-
-
-def discovered_parts(wildcards):
-    """Everything that the joint table reads, by name."""
-    runs, models = list(DISCOVERY_RUNS), JOBS.joined()
-    if not runs:
-        raise WorkflowError("config: discovery.runs: name an answerer under discovery")
-    if missing := [f"discovered-{run}" for run in runs if f"discovered-{run}" not in CONFIG.datasets]:
-        raise WorkflowError(
-            f"config: datasets.{missing[0]} is missing; add it with `importer: jsonl`, `answer_form: text` and "
-            f"`file: {paths.discovery(missing[0].removeprefix('discovered-'), 'dataset/questions.jsonl')}`"
-        )
-    both = [(run, model) for run in runs for model in models]
-    return {
-        "questions": [paths.items(f"discovered-{run}") for run in runs],
-        "skills": [paths.discovery(run, "skills.parquet") for run in runs],
-        "failure_modes": [paths.discovery(run, "failure_modes.csv") for run in runs],
-        "transfer": [paths.discovery(run, f"transfer/{model}.parquet") for run, model in both],
-        "cells": [paths.joint(model, f"discovered-{run}", "cells.parquet") for run, model in both],
-        "effects": [paths.joint(model, f"discovered-{run}", "effects.parquet") for run, model in both],
-    }
-
-
 rule joint:
     input:
         paths.JOINT,

@@ -88,11 +88,15 @@ NOTES = {
     "S06": "later: with the cluster stage.",
     "S08": "later: with the cluster stage.",
     "S09": "later: with the cluster stage.",
-    **{f"G0{n}": "later: with the discovery stage." for n in range(1, 8)},
+    **{f"G0{n}": "" for n in range(1, 8)},
     **{f"X0{n}": "later: with the mechanism stage." for n in range(1, 8)},
 }
 # Every skip: file -> (skipped when, runs again when).
 SKIPS = {
+    "audit/test_crate_validator.py": ("the crates' validator is not installed", "`pip install roc-validator`"),
+    "discovery/test_screen.py": ("`../shared/data` is absent", "it is there"),
+    "mechanism/test_identities.py": ("transformer-lens is not installed", "it is installed"),
+    "workflow/test_vsr.py": ("`../shared/data` is absent", "it is there"),
     "cluster/test_accidents.py": ("no small file system can be mounted", "run as root where `mount -t tmpfs` works"),
     "cluster/test_slurm.py": ("there is no SLURM cluster", "`make test-slurm`"),
     "mechanism/test_bridge.py": ("transformer-lens is not installed", "it is installed"),

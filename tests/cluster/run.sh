@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # The main job and its accidents on a real SLURM, which is started for that and stopped again.
 #   run.sh         all of tests/cluster (`make test-slurm`)
-#   run.sh quick   what every change must pass (.ci/run)
+#   run.sh quick   the shortest useful part: main job, one more model, a cancelled job, SIGKILL
 # Says so plainly, and ends well, where SLURM is not installed and cannot be. Mostly waiting: several tests at once.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)

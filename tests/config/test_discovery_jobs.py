@@ -19,7 +19,7 @@ def test_settings_of_the_tables_and_controls(jobs):
     intervals = {"replicates", "confidence", "seed"}
     assert set(jobs.taxonomy("qwen").settings) == {"minimum", "alpha"} | intervals
     assert set(jobs.fdr_table.settings) == {"methods", "runs", "encoder"} | intervals
-    assert set(jobs.blind_control("qwen").settings) == {"answerer", "device", "methods"} | intervals
+    assert set(jobs.blind_control("qwen").settings) == {"answerer", "dataset", "device", "methods"} | intervals
     assert set(jobs.vocabulary.settings) == {"topics", "reseedings", "seed", "encoder"}
 
 

@@ -65,7 +65,7 @@ def asked(tmp_path_factory):
     template = (ROOT / "resources/prompts/questioner-demo.txt").read_text()
     panel = Panel(CannotCountAboveTwo(), ORACLE, embed, RewardSettings(buffer=64), template)
     policy = Policy(str(ROOT / "resources/models/questioner-demo"))
-    settings = TrainSettings(steps=60, batch_size=8, accumulation=4, generations=8, learning_rate=2e-4)
+    settings = TrainSettings(steps=130, batch_size=8, accumulation=4, generations=8, learning_rate=2e-4)
     folder = tmp_path_factory.mktemp("planted")
     found = {}
     for method in ("zero-shot", "rl"):

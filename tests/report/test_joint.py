@@ -111,3 +111,11 @@ def test_the_figure_has_a_line_per_mode_and_is_the_same_bytes_twice(tmp_path):
     text = (tmp_path / "a.svg").read_text()
     assert (tmp_path / "a.svg").read_bytes() == (tmp_path / "b.svg").read_bytes()
     assert "<svg" in text and (tmp_path / "a.png").stat().st_size > 10_000
+
+
+def test_where_nothing_was_dissected_the_figure_stands_without_its_pathways(tmp_path):
+    mpl.use("agg")
+    table = rows(effects=EFFECTS.iloc[:0]).reset_index()
+    table.to_csv(tmp_path / "table.csv", index=False)
+    render(tmp_path / "a.svg", tmp_path / "a.png", draw_joint, pd.read_csv(tmp_path / "table.csv"))
+    assert (tmp_path / "a.png").stat().st_size > 10_000

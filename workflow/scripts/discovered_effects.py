@@ -32,8 +32,17 @@ def main(snakemake: Any) -> None:
     images = {row["image_id"]: row["image"]["bytes"] for row in table.to_pylist()}
     asked = [item for item in items if item["operation"]]
     without = [item["item_id"] for item in items if not item["operation"]]
-    adapter = load(**{key: settings[key] for key in MODEL_KEYS})
     folder = Path(snakemake.output.effects).parent
+    if (
+        not asked
+    ):  # a run that fails at counting alone, or one without scene graphs: the joint table has no pathway then
+        line = f"none of {len(items)} items has an operation of GQA; nothing was dissected"
+        print(f"{snakemake.wildcards.model}/{name}: {line}", file=sys.stderr)
+        made = footer(snakemake, mechanism={"account": line})
+        write_table(snakemake.output.effects, [], EFFECTS, made)
+        write_table(snakemake.output.rejected, [_no_operation(name, item) for item in without], REJECTED, made)
+        return
+    adapter = load(**{key: settings[key] for key in MODEL_KEYS})
     parts = folder / f".parts-{snakemake.params.digest[:16]}"
     found = run(adapter, asked, images, parts, **{key: settings[key] for key in RUN_KEYS})
     line = f"{account(found, len(asked), name)}; {len(without)} items have no operation of GQA"

@@ -58,8 +58,8 @@ def effects(adapter: Adapter, samples: Sequence[Sample], specs: Sequence[Spec], 
     if at_object and full.any():
         # A row without B runs along with one token in its place; its numbers are those of the clean pass.
         stand_in = torch.where(full[:, None], grounding, vision & (vision.cumsum(-1) == vision.sum(-1, keepdim=True)))
-        chosen = [specs[i] for i in at_object]
-        sweeps.append((at_object, ObjectSweep(chosen, answers, stand_in, vision, batch_tokens)))
+        chosen, depth = [specs[i] for i in at_object], len(adapter.decoder_layers)
+        sweeps.append((at_object, ObjectSweep(chosen, answers, stand_in, vision, batch_tokens, depth)))
     ends: list[Tensor] = []
 
     def visit(at: LayerPass) -> None:

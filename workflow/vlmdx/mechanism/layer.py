@@ -25,6 +25,35 @@ class CleanCache:
         return torch.cat([self.keys, keys], -2), torch.cat([self.values, values], -2)
 
 
+class _Known(Exception):
+    """Raised inside a layer once its keys and values are there."""
+
+
+class _Stop:
+    """Cache that keeps what ``cache`` makes of the layer's keys and values, and stops the layer."""
+
+    def __init__(self, cache: CleanCache) -> None:
+        self.cache = cache
+
+    def update(self, keys: Tensor, values: Tensor, *_: Any, **__: Any) -> tuple[Tensor, Tensor]:
+        self.keys, self.values = self.cache.update(keys, values)
+        raise _Known
+
+
+def keys_values(at: LayerPass, hidden: Tensor, positions: Tensor, cache: CleanCache) -> tuple[Tensor, Tensor]:
+    """Keys and values that :func:`run_layer` would read; nothing else of the layer is computed.
+
+    Raises:
+        EngineError: the layer asks no cache.
+    """
+    stop = _Stop(cache)
+    try:
+        at.module.forward(hidden, **_kwargs(at, len(hidden), positions, None, stop))
+    except _Known:
+        return stop.keys, stop.values
+    raise EngineError(f"layer {at.index} does not hand its keys and values to a cache; use engine: reference")
+
+
 def run_layer(
     at: LayerPass,
     hidden: Tensor,
@@ -40,22 +69,15 @@ def run_layer(
         hidden: input, [copies x rows, n, width]; copy by copy of the batch.
         positions: int64 [rows, n], where in the sequence they stand (for the rotary embeddings).
         cache: keys and values to read, k per row and copy.
-        allowed: bool [copies x rows, 1 or heads, n, k].
+        allowed: bool [copies x rows, 1 or heads, n, k]; or [rows, ...], the same for all copies.
         zero_mlp: bool [copies x rows, n], where the MLP's output is set to 0.
 
     Raises:
         EngineError: the layer's MLP did not run exactly once.
     """
-    kwargs = {
-        **at.kwargs,
-        "position_embeddings": tuple(
-            pick(part, positions).repeat(len(hidden) // len(positions), 1, 1)
-            for part in at.kwargs["position_embeddings"]
-        ),
-        "position_ids": None,  # read by flash attention alone, which is refused
-        "attention_mask": additive(allowed, hidden.dtype),
-        "cache": cache,
-    }
+    mask, copies = additive(allowed, hidden.dtype), len(hidden) // len(allowed)
+    mask = mask.expand(copies, -1, -1, -1) if len(mask) == 1 else mask.repeat(copies, 1, 1, 1)
+    kwargs = _kwargs(at, len(hidden), positions, mask, cache)
     # `forward` instead of a call: the hooks of the clean pass are not for this run.
     if zero_mlp is None or not zero_mlp.any():
         return at.module.forward(hidden, **kwargs)
@@ -73,6 +95,19 @@ def run_layer(
     if len(fired) != 1:
         raise EngineError(f"the MLP of layer {at.index} ran {len(fired)} times in one pass of the layer")
     return output
+
+
+def _kwargs(at: LayerPass, rows: int, positions: Tensor, mask: Tensor | None, cache: Any) -> dict[str, Any]:
+    """What the layer is called with."""
+    return {
+        **at.kwargs,
+        "position_embeddings": tuple(
+            pick(part, positions).repeat(rows // len(positions), 1, 1) for part in at.kwargs["position_embeddings"]
+        ),
+        "position_ids": None,  # read by flash attention alone, which is refused
+        "attention_mask": mask,
+        "cache": cache,
+    }
 
 
 def mlp(layer: nn.Module) -> nn.Module:

@@ -1,7 +1,8 @@
 """Interventions at the object's positions: only positions from the first changed one on, and layers from l on.
 
 Positions before the first one that can read B keep their clean keys and values. All layers' variants of a sample run
-together, as rows of one batch, each carried from its own layer to the end.
+together, as rows of one batch, each carried from its own layer to the end. Of the last layer only the answer positions
+are computed, besides all keys and values.
 """
 
 from collections.abc import Sequence
@@ -10,7 +11,7 @@ import torch
 from torch import Tensor
 
 from vlmdx.mechanism.clean import EngineError, LayerPass
-from vlmdx.mechanism.layer import CleanCache, pick, run_layer
+from vlmdx.mechanism.layer import CleanCache, keys_values, pick, run_layer
 from vlmdx.mechanism.sample import MEAN_ABLATION, MLP_OBJECT, Spec
 
 
@@ -24,13 +25,14 @@ class ObjectSweep:
         grounding: bool [rows, length], B; no row may be empty.
         vision: bool [rows, length], image tokens.
         batch_tokens: positions that run through a layer at once.
+        depth: number of layers.
     """
 
     def __init__(
-        self, specs: Sequence[Spec], answers: Tensor, grounding: Tensor, vision: Tensor, batch_tokens: int
+        self, specs: Sequence[Spec], answers: Tensor, grounding: Tensor, vision: Tensor, batch_tokens: int, depth: int
     ) -> None:
         self.specs, self.answers, self.grounding, self.vision = list(specs), answers, grounding, vision
-        self.last, self.batch_tokens = answers[:, -1], batch_tokens
+        self.last, self.batch_tokens, self.depth = answers[:, -1], batch_tokens, depth
         self.running: list[int] = []  # indices into specs
         self.hidden: list[Tensor] = []  # per running spec, [rows, suffix, width]
         self.start: Tensor | None = None
@@ -44,7 +46,16 @@ class ObjectSweep:
         before = torch.arange(at.allowed.shape[1], device=self.start.device)[None] < self.start[:, None]
         if (at.allowed & before[:, :, None] & ~before[:, None]).any():
             raise EngineError("positions before the object read the object in some layers; use engine: reference")
-        self._advance(at, before)
+        last = at.index == self.depth - 1
+        self._advance(at, before, last)
+        if last:
+            # What starts here, or acts here on B, changes nothing that is read.
+            new = [index for index, spec in enumerate(self.specs) if spec.layer == at.index]
+            self.hidden += [pick(at.output, self.answers)] * len(new)
+            self.running += new
+            if at.injection is not None:
+                self.hidden = [hidden + pick(at.injection, self.answers) for hidden in self.hidden]
+            return
         for index, spec in enumerate(self.specs):
             if spec.layer == at.index:
                 self.running.append(index)
@@ -58,9 +69,8 @@ class ObjectSweep:
 
     def final(self) -> Tensor:
         """Output of the last layer where answers are predicted, [specs, rows, answers, width], as ``specs`` go."""
-        assert self.start is not None
         order = sorted(range(len(self.running)), key=lambda place: self.running[place])
-        return torch.stack([pick(self.hidden[place], self.answers - self.start[:, None]) for place in order])
+        return torch.stack([self.hidden[place] for place in order])
 
     def _cut(self, at: LayerPass) -> None:
         """First position to recompute: the last one, at or before min(B), that nothing before it reads past."""
@@ -100,8 +110,11 @@ class ObjectSweep:
         suffix[row, where - self.start[:, None]] = silenced
         return suffix
 
-    def _advance(self, at: LayerPass, before: Tensor) -> None:
-        """Carry all running variants through the layer, as many rows at once as ``batch_tokens`` allows."""
+    def _advance(self, at: LayerPass, before: Tensor, last: bool) -> None:
+        """Carry all running variants through the layer, as many rows at once as ``batch_tokens`` allows.
+
+        In the last layer what is left of each are the answer positions.
+        """
         assert self.start is not None
         prefix, suffix = int(self.start.max()), self.positions.shape[1]
         rows = len(self.last)
@@ -112,18 +125,18 @@ class ObjectSweep:
         allowed = torch.cat([clean, own], -1)[:, None]
         together = max(1, self.batch_tokens // (rows * suffix))
         for first in range(0, len(self.hidden), together):
-            part = self.hidden[first : first + together]
+            part = torch.cat(self.hidden[first : first + together])
             specs = [self.specs[i] for i in self.running[first : first + together]]
-            zero = torch.cat([self.at_object & (s.kind == MLP_OBJECT and s.acts(at.index)) for s in specs])
-            copies = (len(part), 1, 1, 1)
-            output = run_layer(
-                at,
-                torch.cat(part),
-                self.positions,
-                CleanCache(at.keys[:, :, :prefix].repeat(copies), at.values[:, :, :prefix].repeat(copies)),
-                allowed.repeat(copies),
-                zero,
-            )
+            copies = (len(specs), 1, 1, 1)
+            cache = CleanCache(at.keys[:, :, :prefix].repeat(copies), at.values[:, :, :prefix].repeat(copies))
+            if last:
+                places = self.answers - self.start[:, None]
+                cache = CleanCache(*keys_values(at, part, self.positions, cache), append=False)
+                part = pick(part, places.repeat(len(specs), 1))
+                output = run_layer(at, part, self.answers, cache, pick(allowed[:, 0], places)[:, None])
+            else:
+                zero = torch.cat([self.at_object & (s.kind == MLP_OBJECT and s.acts(at.index)) for s in specs])
+                output = run_layer(at, part, self.positions, cache, allowed, zero)
             self.hidden[first : first + together] = output.split(rows)
 
     def _ablate(self, at: LayerPass, hidden: Tensor, before: Tensor) -> Tensor:

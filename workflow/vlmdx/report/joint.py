@@ -4,6 +4,7 @@ Rows are a run's failure modes (system B), columns what the three systems say of
 """
 
 from collections.abc import Mapping, Sequence
+from textwrap import fill
 
 import matplotlib as mpl
 import numpy as np
@@ -114,7 +115,8 @@ def draw_joint(table: pd.DataFrame) -> Figure:
     height = 0.9 + 0.2 * len(labels)
     figure = Figure(figsize=(WIDTH, height * len(models)), layout="constrained")
     axes = figure.subplots(len(models), 3, squeeze=False, sharey=True, width_ratios=(1, 1.1, 1.5))
-    limit = np.nanmax([table[name].astype(float).max() for name in PATHWAYS.values()]) or 1.0
+    largest = table[list(PATHWAYS.values())].astype(float).max(axis=None)
+    limit = largest if largest > 0 else 1.0  # NaN where no discovered question could be dissected
     for line, model in zip(axes, models, strict=True):
         own = table[table["model"] == model].assign(label=_labels(table)).set_index("label").reindex(labels)
         at = np.arange(len(labels))
@@ -130,7 +132,7 @@ def draw_joint(table: pd.DataFrame) -> Figure:
         line[1].set_xlabel("RAS under corruption")
         effects = own[list(PATHWAYS.values())].astype(float).to_numpy()
         shown = line[2].imshow(effects, aspect="auto", cmap="viridis", vmin=0, vmax=limit)
-        line[2].set_xticks(range(len(PATHWAYS)), [name.replace(" ", "\n", 1) for name in PATHWAYS.values()])
+        line[2].set_xticks(range(len(PATHWAYS)), [fill(name, 9) for name in PATHWAYS.values()])
         line[2].grid(visible=False)
         for y, x in zip(*np.nonzero(~np.isnan(effects)), strict=True):
             colour = "white" if effects[y, x] < 0.6 * limit else "black"
