@@ -13,9 +13,8 @@ from tests.discovery.made_up import GRAPH, embed, evenly_weak, rollouts, row, we
 from tests.reliability.scripts import load, run
 
 DRAWING = {"replicates": 200, "confidence": 0.95, "seed": 0}
-ORACLE = {"dataset": "shapes", "verifier": {"kind": "oracle"}, "prompts": dict.fromkeys(("validity", "reference", "judge"), ""),
-          "device": "cpu"}  # fmt: skip
-ORACLE["prompts"]["primitives"] = "{question}"
+PROMPTS = {"validity": "", "reference": "", "judge": "", "primitives": "{question}"}
+ORACLE = {"dataset": "shapes", "verifier": {"kind": "oracle"}, "prompts": PROMPTS, "device": "cpu"}
 
 
 @pytest.fixture(scope="module")
