@@ -26,7 +26,7 @@ from vlmdx.images import png_bytes
 
 from tests.workflow.project import ROOT
 
-SCENES = [sample_scene(0, index) for index in range(90)]
+SCENES = [sample_scene(0, index) for index in range(120)]
 ORACLE = Oracle({scene.image_id: scene_graph(scene) for scene in SCENES})
 PICTURES = [
     Picture(scene.image_id, hashlib.sha256(draw(0, scene)).hexdigest(), png_bytes(draw(0, scene))) for scene in SCENES
@@ -65,7 +65,7 @@ def asked(tmp_path_factory):
     template = (ROOT / "resources/prompts/questioner-demo.txt").read_text()
     panel = Panel(CannotCountAboveTwo(), ORACLE, embed, RewardSettings(buffer=64), template)
     policy = Policy(str(ROOT / "resources/models/questioner-demo"))
-    settings = TrainSettings(steps=130, batch_size=8, accumulation=4, generations=8, learning_rate=2e-4)
+    settings = TrainSettings(steps=60, batch_size=8, accumulation=4, generations=8, learning_rate=2e-4)
     folder = tmp_path_factory.mktemp("planted")
     found = {}
     for method in ("zero-shot", "rl"):
@@ -77,12 +77,14 @@ def asked(tmp_path_factory):
 
 
 def test_reinforcement_moves_to_the_planted_skill(asked):
-    shares = {}
+    shares, images = {}, {}
     for method, table in asked.items():
         failed = [row for row in table.to_pylist() if row["valid"] and row["correct"] is False]
-        shares[method] = sum(map(large_count, failed)) / max(len(failed), 1), len(failed)
-    assert shares["rl"][0] > 0.6 and shares["rl"][0] > shares["zero-shot"][0], shares
-    assert shares["rl"][1] > 3 * shares["zero-shot"][1], shares
+        planted = [row for row in failed if large_count(row)]
+        shares[method] = len(planted) / max(len(failed), 1)
+        images[method] = len({row["image_id"] for row in planted})
+    assert shares["rl"] > 0.6 and shares["rl"] > shares["zero-shot"], shares
+    assert images["rl"] > 3 * images["zero-shot"], images
 
 
 def test_the_failure_modes_name_it_first(asked):
