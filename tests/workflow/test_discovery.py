@@ -1,6 +1,7 @@
 """The discovery target and the joint table from drawn scenes to figures, and what a method or a seed more would run."""
 
 import json
+import os
 import shutil
 
 import pandas as pd
@@ -18,6 +19,9 @@ RUN, MODEL, METHODS = "results/discovery/qwen", "qwen-demo", ["zero-shot", "rl"]
 HELD_OUT, TURNS, TRAINED, STEPS, STEP = 16, 3, 8, 3, 8
 DRAWING = {"replicates": 100, "confidence": 0.95, "seed": 0}
 EVERYTHING = "all discovered questions"
+
+# Some forty jobs, each of which imports torch anew: minutes, on a machine that does nothing else.
+pytestmark = pytest.mark.skipif("VLMDX_SLOW" not in os.environ, reason="slow: set VLMDX_SLOW=1")
 
 
 @pytest.fixture(scope="module")
@@ -107,14 +111,15 @@ def test_the_taxonomy_tells_of_every_valid_question(folder):
 def test_every_stage_accounts_for_its_questions(folder):
     lines = pd.read_csv(folder / "results/discovery/accounting.csv")
     first = lines.set_index(["stage", "method"]).loc[[("validity, held-out", method) for method in METHODS]]
-    assert (first["in"] == HELD_OUT * TURNS).all()
-    assert (lines["in"] == lines["out"] + lines["set_aside"]).all()
+    assert (first["rows_in"] == HELD_OUT * TURNS).all()
+    assert (lines["rows_in"] == lines["rows_out"] + lines["set_aside"]).all()
 
 
 def test_figures_and_the_sheet_for_a_person(folder):
-    for name in ("taxonomy", "failure_modes", "curriculum", "training", "spot_check"):
+    for name in ("taxonomy", "failure_modes", "curriculum", "training"):
         assert (folder / RUN / f"{name}.svg").stat().st_size > 2_000
         assert (folder / RUN / f"{name}.png").stat().st_size > 5_000
+    assert (folder / RUN / "spot_check.png").stat().st_size > 5_000
     assert (folder / "results/figures/fdr.png").stat().st_size > 5_000
     assert "<html" in (folder / RUN / "taxonomy.html").read_text()
     assert len(pd.read_csv(folder / RUN / "spot_check/sheet.csv")) == 6
@@ -225,12 +230,12 @@ def test_where_nothing_failed_the_tables_say_so(folder, lucky, tmp_path):
             "failure_modes": tmp_path / "failure_modes.csv",
             "curriculum": tmp_path / "curriculum.csv",
         },
-        {"minimum": 2, "alpha": 0.5, **DRAWING},
+        {"minimum": 2, "alpha": 0.9, **DRAWING},
         run="qwen",
     )
     told = json.loads((tmp_path / "taxonomy.json").read_text())
     assert told["failed"] == told["failure_rate"] == 0 and told["failure_modes"] == []
-    assert pd.read_csv(tmp_path / "curriculum.csv").empty
+    assert pd.read_csv(tmp_path / "curriculum.csv")["first_step"].isna().all()
     settings = {"methods": METHODS, "runs": ["qwen"], "encoder": {"encoder": "minilm", "revision": None}, **DRAWING}
     scripts.run(
         "fdr_table", {"rollouts": [lucky], "skills": [given["skills"]]}, {"table": tmp_path / "fdr.csv"}, settings
@@ -247,7 +252,7 @@ def test_where_nothing_failed_the_tables_say_so(folder, lucky, tmp_path):
 def test_where_nothing_failed_there_is_no_data_set_to_join(folder, lucky, tmp_path):
     outputs = {"questions": tmp_path / "dataset/questions.jsonl", "images": tmp_path / "dataset/images"}
     with pytest.raises(ValueError, match="a run that found nothing makes no data set"):
-        scripts.run("export_discovered", inputs(folder, lucky), outputs, {"seed": 0}, run="qwen")
+        scripts.run("export_discovered", inputs(folder, lucky), outputs, {"seed": 0, "dataset": "shapes"}, run="qwen")
     assert not (tmp_path / "dataset").exists()
 
 
