@@ -3,6 +3,7 @@
 import pytest
 from vlmdx.config import ConfigError, load
 from vlmdx.config.jobs import Jobs, faults
+from vlmdx.config.joint_jobs import JointJobs
 from vlmdx.config.pins import LOCK, Pin, read_pins, write_pins
 from vlmdx.config.root import DEMO
 
@@ -50,6 +51,25 @@ def test_another_commit_is_another_digest_and_touches_no_other_model(project):
         digests.append({slug: jobs.score(slug, "bench", "clean").digest for slug in ("qwen", "llava-demo")})
     assert digests[0]["qwen"] != digests[1]["qwen"]
     assert digests[0]["llava-demo"] == digests[1]["llava-demo"]
+
+
+def test_s11_questioner_verifier_and_encoder_of_discovery_are_pinned_like_any_model(project):
+    judge = {"kind": "vlm", **HUB}
+    run = {"dataset": "shapes-mechanism", "answerer": "qwen-demo", "verifier": judge}
+    chosen = {**DEMO["discovery"], "runs": {"qwen": run}, "questioner": HUB, "reward": {"encoder": "some/encoder"}}
+    asked = load({**DEMO, "discovery": chosen})
+    places = ("discovery.questioner", "discovery.reward.encoder", "discovery.runs.qwen.verifier")
+    told = lines(project, asked)
+    assert len(told) == len(places)
+    for place in places:
+        (line,) = [line for line in told if line.startswith(f"config: {place}: ")]
+        assert "vlmdx fetch" in line
+    for place in places:
+        pin(project, place, "some/encoder" if "encoder" in place else HUB["source"])
+    assert lines(project, asked) == []
+    settings = JointJobs(asked, project).train_questioner("qwen").settings
+    assert settings["questioner"]["revision"] == settings["verifier"]["revision"] == COMMIT
+    assert settings["encoder"]["revision"] == COMMIT and settings["verifier"]["family"] == "qwen2_5_vl"
 
 
 def test_s05_the_digest_covers_the_locked_familys_adapter_alone(project, monkeypatch):

@@ -33,7 +33,7 @@ PICTURES = [picture(96, 64, 1), picture(64, 96, 2), picture(70, 70, 3)]
 
 # Any resolution, one crop, tiles, a sliding window. Opening all of tests.models.conftest.EVERY takes a minute; with the
 # rest of them these tests were seen to pass too.
-TINY = ["qwen", "llava", "smolvlm", "gemma3"]
+TINY = ["qwen", "llava", "smolvlm", "gemma3", "paligemma"]
 
 
 @pytest.fixture(scope="module", params=TINY)

@@ -28,7 +28,12 @@ def main(snakemake: Any) -> None:
     pictures = {p.image_id: p for p in read_pictures(given.images, sorted(set(rollouts["image_id"])))}
     prompts, cache = settings["prompts"], Path(snakemake.output.table).parent / "second_verifier"
     verifier = open_verifier(
-        settings["verifier"], prompts, read_graphs(given.get("graphs"), settings["dataset"]), settings["device"], cache
+        settings["verifier"],
+        prompts,
+        read_graphs(given.get("graphs"), settings["dataset"]),
+        settings["device"],
+        cache,
+        "agreement",
     )
     rows = second_opinions(rollouts, verifier, pictures, [prompts["questioner"], prompts["conme"]])
     if not rows:

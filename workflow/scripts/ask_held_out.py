@@ -11,14 +11,13 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from vlmdx.discovery.cast import open_panel, policy_of, read_graphs, split_images
+from vlmdx.discovery.cast import open_panel, pictures_of, policy_of, read_graphs
 from vlmdx.discovery.job import Job
 from vlmdx.discovery.methods import ask_held_out
-from vlmdx.discovery.pictures import read_pictures
 from vlmdx.discovery.settings import TrainSettings
 from vlmdx.provenance import footer, run_job
-from vlmdx.schema import read_table, write_table
-from vlmdx.schema.tables import IMAGES, ROLLOUTS
+from vlmdx.schema import write_table
+from vlmdx.schema.tables import ROLLOUTS
 
 
 def main(snakemake: Any) -> None:
@@ -28,15 +27,14 @@ def main(snakemake: Any) -> None:
     folder = Path(snakemake.output.held_out).parent
     made = footer(snakemake)
     job = Job(chosen.method, chosen.run, int(chosen.seed), folder, snakemake.params.digest, made)
-    graphs = read_graphs(snakemake.input.get("graphs"), snakemake.params.settings["dataset"])
-    known = read_table(snakemake.input.images, IMAGES, columns=["image_id"])["image_id"].to_pylist()
-    images = settings["images"]
-    _, held_out = split_images(known, images["train"], images["held_out"], images["seed"])
+    pictures = pictures_of(snakemake.input.images, settings["images"], "held_out")
+    graphs = read_graphs(snakemake.input.get("graphs"), settings["dataset"])
+    name = f"held-out-{chosen.method}-{chosen.seed}"
     table = ask_held_out(
         job,
         policy_of(settings),
-        open_panel(settings, graphs, folder.parents[1] / "verifier"),
-        read_pictures(snakemake.input.images, held_out),
+        open_panel(settings, graphs, folder.parents[1] / "verifier", name),
+        pictures,
         TrainSettings(**settings["training"]),
         settings["prompts"]["conme"],
     )

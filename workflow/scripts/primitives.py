@@ -29,7 +29,7 @@ def main(snakemake: Any) -> None:
     questions = {(row["image_id"], row["question"]) for row in rows}
     graphs = read_graphs(snakemake.input.get("graphs"), snakemake.params.settings["dataset"])
     cache = Path(snakemake.output[0]).parent / "verifier"
-    verifier = open_verifier(settings["verifier"], settings["prompts"], graphs, settings["device"], cache)
+    verifier = open_verifier(settings["verifier"], settings["prompts"], graphs, settings["device"], cache, "primitives")
     pictures = {}
     if settings["verifier"]["kind"] != "oracle":
         pictures = {p.image_id: p for p in read_pictures(snakemake.input.images, sorted({i for i, _ in questions}))}

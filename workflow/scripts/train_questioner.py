@@ -11,15 +11,14 @@ from typing import Any
 
 import pyarrow.compute as pc
 import torch
-from vlmdx.discovery.cast import open_panel, policy_of, read_graphs, split_images
+from vlmdx.discovery.cast import open_panel, pictures_of, policy_of, read_graphs
 from vlmdx.discovery.finetune import FinetuneSettings
 from vlmdx.discovery.job import UNTRAINED, Job
 from vlmdx.discovery.methods import train_questioner
-from vlmdx.discovery.pictures import read_pictures
 from vlmdx.discovery.settings import TrainSettings
 from vlmdx.provenance import footer, run_job
-from vlmdx.schema import read_table, write_table
-from vlmdx.schema.tables import IMAGES, ROLLOUTS
+from vlmdx.schema import write_table
+from vlmdx.schema.tables import ROLLOUTS
 
 
 def main(snakemake: Any) -> None:
@@ -29,16 +28,14 @@ def main(snakemake: Any) -> None:
     folder = Path(snakemake.output.training).parent
     made = footer(snakemake)
     job = Job(chosen.method, chosen.run, int(chosen.seed), folder, snakemake.params.digest, made)
-    graphs = read_graphs(snakemake.input.get("graphs"), snakemake.params.settings["dataset"])
-    known = read_table(snakemake.input.images, IMAGES, columns=["image_id"])["image_id"].to_pylist()
-    images = settings["images"]
-    train, _ = split_images(known, images["train"], images["held_out"], images["seed"])
-    panel = open_panel(settings, graphs, folder.parents[1] / "verifier")
+    pictures = pictures_of(snakemake.input.images, settings["images"], "train")
+    graphs = read_graphs(snakemake.input.get("graphs"), settings["dataset"])
+    name = f"train-{chosen.method}-{chosen.seed}"
     table = train_questioner(
         job,
         policy_of(settings),
-        panel,
-        read_pictures(snakemake.input.images, train),
+        open_panel(settings, graphs, folder.parents[1] / "verifier", name),
+        pictures,
         TrainSettings(**settings["training"]),
         FinetuneSettings(**settings["finetuning"]),
     )

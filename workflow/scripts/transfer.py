@@ -36,6 +36,7 @@ def main(snakemake: Any) -> None:
             read_graphs(snakemake.input.get("graphs"), snakemake.params.settings["dataset"]),
             settings["device"],
             cache,
+            f"transfer-{chosen.model}",
         ),
         run=chosen.run,
         model=chosen.model,

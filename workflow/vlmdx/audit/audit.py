@@ -150,8 +150,3 @@ def counts(findings: Iterable[Finding]) -> dict[str, int]:
     """Number of findings per status, in the order of STATUSES, those that occur."""
     found = Counter(finding.status for finding in findings)
     return {status: found[status] for status in STATUSES if found[status]}
-
-
-def to_rerun(findings: Iterable[Finding]) -> set[tuple[str, str]]:
-    """(rule, present digest) of the jobs of all that is stale."""
-    return {(f.rule or "", f.present_digest or "") for f in findings if f.status == STALE}

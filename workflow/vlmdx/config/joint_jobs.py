@@ -44,7 +44,7 @@ class JointJobs(DiscoveryJobs):
     @functools.cached_property
     def transfer_table(self) -> Job:
         """Rule transfer_table."""
-        settings = {**self._drawing(), "confidence": self.config.discovery.confidence}
+        settings = self._intervals()
         before = [self.transfer(run, model) for run in self.config.discovery.runs for model in self.config.models]
         return self._job("transfer_table", settings, METRICS, before)
 
@@ -69,7 +69,7 @@ class JointJobs(DiscoveryJobs):
     def joint_table(self) -> Job:
         """Rule joint_table."""
         runs, models = list(self.config.discovery.runs), self.joined()
-        settings = {**self._drawing(), "confidence": self.config.discovery.confidence, "runs": runs, "models": models}
+        settings = {**self._intervals(), "runs": runs, "models": models}
         before = [self.transfer_table]
         for run in runs:
             before += [self.export_discovered(run), self.taxonomy(run)]
@@ -86,6 +86,3 @@ class JointJobs(DiscoveryJobs):
     def joined(self) -> list[str]:
         """Models of the joint table: system C intervenes on letters."""
         return [slug for slug, entry in self.config.models.items() if entry.readout == "letter"]
-
-    def _drawing(self) -> dict[str, int]:
-        return {"replicates": self.config.discovery.replicates, "seed": self.config.seed}

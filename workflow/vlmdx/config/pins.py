@@ -6,17 +6,19 @@ place where it stands there, and the model type, which tells the adapter before 
 
 import os
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import yaml
 from pydantic import Field, StringConstraints, ValidationError
 
 from vlmdx.config.base import Block
+from vlmdx.config.discovery import Discovery, Questioner, Reward
 from vlmdx.config.files import parse
 from vlmdx.config.load import ConfigError
+from vlmdx.config.models import Model
 from vlmdx.config.root import Config
 from vlmdx.schema import atomic
 
@@ -38,12 +40,14 @@ class Pin(Block):
 
 @dataclass(frozen=True)
 class HubModel:
-    """A hub id that a config names."""
+    """A hub id that a config names, in the block that ``where`` leads to, with its revision under ``key``."""
 
     source: str
     revision: str | None
     trust_remote_code: bool = False
     encoder: bool = False
+    where: tuple[str, ...] = ()
+    key: str = "revision"
 
     @property
     def commit(self) -> str | None:
@@ -52,14 +56,33 @@ class HubModel:
 
 
 def hub_models(config: Config, here: Callable[[str], str]) -> dict[str, HubModel]:
-    """Hub ids of ``config`` by place: a model's slug, or the key of an encoder."""
-    found = {
-        slug: HubModel(entry.source, entry.revision, entry.trust_remote_code) for slug, entry in config.models.items()
-    }
+    """Hub ids of ``config`` by place: a model's slug, or the key of whatever else is a model."""
+    found = {slug: _model(entry, "models", slug) for slug, entry in config.models.items()}
     for place, prefix in ENCODERS.items():
         source, revision = (getattr(config.selection, f"{prefix}_{key}") for key in ("encoder", "revision"))
-        found[place] = HubModel(source, revision, encoder=True)
+        found[place] = HubModel(source, revision, encoder=True, where=("selection",), key=f"{prefix}_revision")
+    if config.discovery.runs:
+        found |= _of_discovery(config.discovery)
     return {place: hub for place, hub in found.items() if hub.source != INSTALLED and not _is_folder(here(hub.source))}
+
+
+def _model(entry: Model | Questioner, *where: str) -> HubModel:
+    return HubModel(entry.source, entry.revision, entry.trust_remote_code, where=where)
+
+
+def _of_discovery(chosen: Discovery) -> dict[str, HubModel]:
+    """Questioner, verifiers and sentence encoders, under the keys that lead to them."""
+    found = [_model(chosen.questioner, "discovery", "questioner")]
+    for run, entry in chosen.runs.items():
+        for name in ("verifier", "second_verifier"):
+            if isinstance(verifier := getattr(entry, name), Model):
+                found.append(_model(verifier, "discovery", "runs", run, name))
+    rewards: dict[tuple[str, ...], Reward] = {("reward",): chosen.reward}
+    rewards |= {("rewards", slug): entry for slug, entry in chosen.rewards.items()}
+    for keys, reward in rewards.items():
+        where = ("discovery", *keys)
+        found.append(HubModel(reward.encoder, reward.encoder_revision, False, True, where, "encoder_revision"))
+    return {".".join([*hub.where, *(["encoder"] if hub.encoder else [])]): hub for hub in found}
 
 
 def _is_folder(path: str) -> bool:
@@ -100,15 +123,21 @@ def pin_of(place: str, hub: HubModel, pins: Mapping[str, Pin]) -> Pin | None:
 def pinned(config: Config, here: Callable[[str], str]) -> Config:
     """``config`` with the commits and model types of the lock file."""
     pins = read_pins(Path(here(LOCK)))
-    models, selection = dict(config.models), {}
     for place, hub in hub_models(config, here).items():
         if pin := pin_of(place, hub, pins):
-            if hub.encoder:
-                selection[f"{ENCODERS[place]}_revision"] = pin.revision
-            else:
-                family = models[place].family or pin.model_type
-                models[place] = models[place].model_copy(update={"revision": pin.revision, "family": family})
-    return config.model_copy(update={"models": models, "selection": config.selection.model_copy(update=selection)})
+            config = _with(config, hub.where, hub.key, pin)
+    return config
+
+
+def _with(block: Any, where: Sequence[str], key: str, pin: Pin) -> Any:
+    """``block`` with the pin in the block that ``where`` leads to."""
+    if where:
+        first, *rest = where
+        if isinstance(block, Mapping):
+            return {**block, first: _with(block[first], rest, key, pin)}
+        return block.model_copy(update={first: _with(getattr(block, first), rest, key, pin)})
+    family = {"family": block.family or pin.model_type} if isinstance(block, Model) else {}
+    return block.model_copy(update={key: pin.revision, **family})
 
 
 def unpinned(config: Config, here: Callable[[str], str]) -> list[str]:
@@ -117,7 +146,7 @@ def unpinned(config: Config, here: Callable[[str], str]) -> list[str]:
     for place, hub in hub_models(config, here).items():
         if hub.commit:
             continue
-        where = f"config: {place if hub.encoder else f'models.{place}'}"
+        where = f"config: {f'models.{place}' if hub.where[0] == 'models' else place}"
         if hub.revision:
             lines.append(f"{where}: revision {hub.revision!r} can move; run `vlmdx fetch`, or give its commit")
         elif place in pins and pins[place].source != hub.source:

@@ -4,7 +4,7 @@ import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from vlmdx.discovery.answerer import ModelAnswerer
 from vlmdx.discovery.embedder import Embedder
@@ -12,12 +12,15 @@ from vlmdx.discovery.graph import Graph
 from vlmdx.discovery.job import Policy
 from vlmdx.discovery.oracle import Oracle
 from vlmdx.discovery.panel import Panel
+from vlmdx.discovery.pictures import Picture, read_pictures
 from vlmdx.discovery.prompted import VerifierPrompts
 from vlmdx.discovery.reward import RewardSettings
 from vlmdx.discovery.roles import Verifier
 from vlmdx.discovery.verify_endpoint import EndpointSettings, endpoint_verifier
 from vlmdx.discovery.verify_model import model_verifier
 from vlmdx.models.load import load
+from vlmdx.schema import read_table
+from vlmdx.schema.tables import IMAGES
 
 OPEN = ("source", "revision", "family", "dtype", "attention", "max_pixels", "trust_remote_code")
 
@@ -34,6 +37,7 @@ def open_verifier(
     graphs: Mapping[str, Graph] | None,
     device: str,
     cache: Path,
+    job: str,
 ) -> Verifier:
     """The judge.
 
@@ -42,7 +46,8 @@ def open_verifier(
         prompts: texts of the prompt files, by name.
         graphs: scene graphs by image id, for the oracle.
         device: of a model.
-        cache: folder for an endpoint's replies and its count of use.
+        cache: folder for an endpoint's replies, which all jobs of a run share, and for their counts of use.
+        job: name of the job; each counts its own use, since several run at a time.
 
     Raises:
         ValueError: an endpoint's key is not set.
@@ -52,16 +57,16 @@ def open_verifier(
     if settings["kind"] == "oracle":
         return Oracle(graphs or {})
     if settings["kind"] == "endpoint":
-        return endpoint_verifier(EndpointSettings(**rest), texts, cache / "replies", cache / "usage.json")
+        return endpoint_verifier(EndpointSettings(**rest), texts, cache / "replies", cache / f"usage-{job}.json")
     adapter = load(**{key: rest[key] for key in OPEN}, device=device)
     return model_verifier(adapter, texts, rest["max_tokens"], rest["batch_tokens"])
 
 
-def open_panel(settings: Mapping[str, Any], graphs: Mapping[str, Graph] | None, cache: Path) -> Panel:
-    """Everybody who judges a questioner."""
+def open_panel(settings: Mapping[str, Any], graphs: Mapping[str, Graph] | None, cache: Path, job: str) -> Panel:
+    """Everybody who judges a questioner; ``cache`` and ``job`` as for :func:`open_verifier`."""
     return Panel(
         open_answerer(settings["answerer"], settings["device"]),
-        open_verifier(settings["verifier"], settings["prompts"], graphs, settings["device"], cache),
+        open_verifier(settings["verifier"], settings["prompts"], graphs, settings["device"], cache, job),
         Embedder(**settings["encoder"]),
         RewardSettings(**settings["reward"]),
         settings["prompts"]["questioner"],
@@ -81,6 +86,19 @@ def read_graphs(path: str | None, dataset: str) -> dict[str, Graph] | None:
         return None
     graphs = json.loads(Path(path).read_text(encoding="utf-8"))
     return {f"{dataset}:{image_id}": graph for image_id, graph in graphs.items()}
+
+
+def pictures_of(path: str, images: Mapping[str, int], side: Literal["train", "held_out"]) -> list[Picture]:
+    """Images of a data set to train on, or the held-out ones.
+
+    Args:
+        path: images.parquet.
+        images: how many on each side, and the ``seed``; see :func:`split_images`.
+        side: which.
+    """
+    known = read_table(path, IMAGES, columns=["image_id"])["image_id"].to_pylist()
+    train, held_out = split_images(known, images["train"], images["held_out"], images["seed"])
+    return read_pictures(path, train if side == "train" else held_out)
 
 
 def split_images(image_ids: Sequence[str], train: int, held_out: int, seed: int) -> tuple[list[str], list[str]]:

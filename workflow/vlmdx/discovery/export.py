@@ -24,7 +24,6 @@ from vlmdx.discovery.program import program
 from vlmdx.schema import atomic
 
 OTHERS = 3
-OPERATIONS = ("select", "relate", "verify", "exist", "query", "choose", "filter")  # those that system C dissects
 COUNTS = [num2words(n) for n in range(8)]
 Row = Mapping[str, Any]
 
@@ -108,7 +107,7 @@ def _entry(
         named = dict.fromkeys(ref for noun in executed.referents for ref in noun)
         boxes = [{"object_id": i, "name": things[i]["name"], **{k: things[i][k] for k in "xywh"}} for i in named]
         entry |= {"program": steps, "objects": boxes}
-        if query.form != "count" and operation(steps) in OPERATIONS:  # GQA, and so system C, has no counting
+        if query.form != "count":  # GQA, and so system C, has no counting
             entry["operation"] = operation(steps)
     if options:
         entry["answer"] = options[0]

@@ -16,10 +16,11 @@ from torch import Tensor
 from transformers import PrinterCallback, Trainer, TrainingArguments
 from trl.trainer.utils import add_fused_lm_head
 
+from vlmdx.discovery.decode import check_length
 from vlmdx.discovery.panel import Row
 from vlmdx.discovery.passes import completion_logprobs
 from vlmdx.discovery.pictures import Picture
-from vlmdx.discovery.sample import check_length, turn_end
+from vlmdx.discovery.sample import turn_end
 from vlmdx.discovery.weights import trainable
 from vlmdx.models.adapter import Adapter
 

@@ -1,16 +1,17 @@
 """Greedy generation by any adapter: what answerer and model verifier say."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import torch
 from PIL import Image
 from torch import Tensor
 from tqdm import tqdm
-from transformers import GenerationConfig, LogitsProcessor, LogitsProcessorList
+from transformers import LogitsProcessor
 
-from vlmdx.discovery.sample import check_length, end_ids
-from vlmdx.models.adapter import Adapter, Row
+from vlmdx.discovery.decode import check_length, decode
+from vlmdx.discovery.sample import end_ids
+from vlmdx.models.adapter import Adapter
 
 QUIET_BELOW = 64  # so few prompts take no progress bar
 
@@ -86,35 +87,8 @@ def _generate(
     adapter: Adapter, prompts: Sequence[Tensor], images: Sequence[Image.Image], max_tokens: int
 ) -> list[Generated]:
     """Replies to encoded prompts, one batch; each picture passes the vision tower once."""
-    seen = [(image.size, image.tobytes()) for image in images]
-    distinct = dict(zip(seen, images, strict=True))
-    which = [list(distinct).index(picture) for picture in seen]
-    rows = [Row(ids, number) for ids, number in zip(prompts, which, strict=True)]
-    text = replace(adapter, padding_side="left").text_inputs(rows)
-    text.pop("position_ids", None)  # `generate` makes its own from the mask
     tokenizer, ends, greedy = adapter.processor.tokenizer, end_ids(adapter), Greedy()
-    # What is not set here is taken from the model's generation config, which may sample, or penalise repetitions.
-    config = GenerationConfig(
-        max_new_tokens=max_tokens,
-        min_length=0,
-        do_sample=False,
-        num_beams=1,
-        temperature=1.0,
-        top_p=1.0,
-        top_k=50,
-        repetition_penalty=1.0,
-        no_repeat_ngram_size=0,
-        eos_token_id=ends,
-        pad_token_id=tokenizer.pad_token_id if tokenizer.pad_token_id is not None else ends[0],
-        use_cache=True,
-    )
-    made = adapter.model.generate(
-        **text,
-        **adapter.vision_inputs(list(distinct.values()), which),
-        generation_config=config,
-        logits_processor=LogitsProcessorList([greedy]),
-    )
-    replies = made[:, text["input_ids"].shape[1] :].tolist()
+    replies = decode(adapter, adapter.model, prompts, images, ends, max_tokens, greedy)
     logprobs = torch.stack(greedy.logprobs, dim=1).tolist()
     found = []
     for row, values in zip(replies, logprobs, strict=True):

@@ -14,8 +14,9 @@ The grammar (ours) covers the questions that GQA's programs can express, in seve
 NOUN is ``the|a|an|any ATTRIBUTE* NAME [RELATION NOUN]``; NAME may be "object" or "thing".
 """
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 # Types of attribute that a question can ask for; GQA's scene graphs list attributes without their type.
@@ -82,7 +83,17 @@ class Vocabulary:
     names: frozenset[str]
     attributes: frozenset[str]
     relations: frozenset[str]
-    _heads: dict[str, list[tuple[str, ...]]] = field(default_factory=dict, repr=False, compare=False)
+
+    @cached_property
+    def spoken(self) -> dict[str, "Phrases"]:
+        """Kind of word -> how it may be said -> the word: attributes, relations, and things in singular and plural."""
+        things = {*self.names, *ANYTHING}
+        return {
+            "attribute": Phrases({word: word for word in self.attributes}),
+            "relation": Phrases({**{word: word for word in self.relations}, **SPOKEN}),
+            "thing": Phrases({name: name for name in things}),
+            "things": Phrases({_plural(name): name for name in things}),
+        }
 
     @classmethod
     def of(cls, graphs: Iterable[Mapping[str, Any]]) -> "Vocabulary":
@@ -96,6 +107,28 @@ class Vocabulary:
                 attributes |= {a.lower() for a in thing.get("attributes", ())}
                 relations |= {r["name"].lower() for r in thing.get("relations", ())}
         return cls(frozenset(names), frozenset(attributes), frozenset(relations))
+
+
+class Phrases:
+    """Phrases by their first word, the longest first: a large vocabulary is not searched from end to end.
+
+    Args:
+        meanings: what each phrase stands for.
+    """
+
+    def __init__(self, meanings: Mapping[str, str]) -> None:
+        self._by_first: dict[str, list[tuple[list[str], str]]] = {}
+        for phrase, meaning in sorted(meanings.items(), key=lambda pair: (-len(pair[0].split()), pair)):
+            if words := phrase.split():  # a graph may name a thing by nothing
+                self._by_first.setdefault(words[0], []).append((words, meaning))
+
+    def at(self, words: Sequence[str], place: int) -> tuple[str, int] | None:
+        """Meaning and number of words of the longest phrase that stands at ``place``; None if there is none."""
+        first = words[place] if place < len(words) else ""
+        for phrase, meaning in self._by_first.get(first, ()):
+            if list(words[place : place + len(phrase)]) == phrase:
+                return meaning, len(phrase)
+        return None
 
 
 def type_of(attribute: str) -> str | None:
@@ -166,15 +199,18 @@ class _Reader:
         except Unread:
             return None
 
-    def _longest(self, known: Iterable[str]) -> str:
-        return self._take(*sorted(known, key=lambda phrase: (-len(phrase.split()), phrase)))
+    def _known_word(self, kind: str) -> str:
+        found = self._known.spoken[kind].at(self._words, self._at)
+        if found is None:
+            raise Unread(f"expected a known {kind}")
+        self._at += found[1]
+        return found[0]
 
     def _attribute(self) -> str:
-        return self._longest(self._known.attributes)
+        return self._known_word("attribute")
 
     def _relation(self) -> str:
-        said = self._longest({*self._known.relations, *SPOKEN})
-        return SPOKEN.get(said, said)
+        return self._known_word("relation")
 
     def _type(self, plural: bool = False) -> str:
         names = [*TYPES, *NAME_TYPES]
@@ -207,9 +243,7 @@ class _Reader:
             return None
 
     def _name(self, plural: bool) -> str | None:
-        names = {*self._known.names, *ANYTHING}
-        spoken = {_plural(name) if plural else name: name for name in names}
-        name = spoken[self._longest(spoken)]
+        name = self._known_word("things" if plural else "thing")
         return None if name in ANYTHING else name
 
     # ---- forms ----------------------------------------------------------------------------------------------------

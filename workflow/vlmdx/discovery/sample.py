@@ -7,17 +7,17 @@ distribution function; the model's own `generate` does the rest (prefill, cache,
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import torch
 from PIL import Image
 from torch import Tensor
-from transformers import GenerationConfig, LogitsProcessor, LogitsProcessorList
+from transformers import LogitsProcessor
 
+from vlmdx.discovery.decode import decode
 from vlmdx.discovery.prompts import clean_question
-from vlmdx.models.adapter import Adapter, Row
-from vlmdx.models.tokens import PromptError
+from vlmdx.models.adapter import Adapter
 
 
 @dataclass(frozen=True)
@@ -69,10 +69,11 @@ def turn_end(adapter: Adapter) -> int:
         ValueError: there is neither.
     """
     tokenizer = adapter.processor.tokenizer
-    rest = adapter.render_answer("?", "ANSWER").rpartition("ANSWER")[2]
-    first = tokenizer(rest, add_special_tokens=False)["input_ids"][:1]
-    if first and first[0] in _special(tokenizer):
-        return first[0]
+    if adapter.processor.chat_template:  # PaliGemma has none, and ends by its tokenizer's end token
+        rest = adapter.render_answer("?", "ANSWER").rpartition("ANSWER")[2]
+        first = tokenizer(rest, add_special_tokens=False)["input_ids"][:1]
+        if first and first[0] in _special(tokenizer):
+            return first[0]
     if tokenizer.eos_token_id is None:
         raise ValueError(f"{adapter.source}: no token ends an answer, neither in its chat template nor its tokenizer")
     return tokenizer.eos_token_id
@@ -113,7 +114,7 @@ def ask(
     Args:
         adapter: the policy.
         prompts: texts of the user turn, n; never cut.
-        images: RGB, one per prompt; rows that share the same object share one pass of the vision tower.
+        images: RGB, one per prompt; rows of equal images share one pass of the vision tower.
         seeds: 63-bit, one per prompt.
         temperature: > 0.
         max_tokens: most tokens of a completion, the end token included.
@@ -133,20 +134,6 @@ def ask(
     return found
 
 
-def check_length(adapter: Adapter, tokens: int) -> None:
-    """Refuse a prompt that leaves no room for its completion; nothing is ever cut.
-
-    Raises:
-        PromptError: ``tokens`` of prompt and completion together are more than the model's context.
-    """
-    context = getattr(adapter.model.config.get_text_config(), "max_position_embeddings", None)
-    if context is not None and tokens > context:
-        raise PromptError(
-            f"prompt and completion of up to {tokens} tokens are longer than the context of {context} of "
-            f"{adapter.source}; lower its `max_pixels` or the number of questions per image"
-        )
-
-
 @torch.no_grad()
 def draw(
     adapter: Adapter,
@@ -158,38 +145,10 @@ def draw(
     max_tokens: int,
 ) -> list[Sampled]:
     """One batch of :func:`ask`, drawn from ``model``: the adapter's own, or a wrapper of it."""
-    distinct = {id(image): image for image in images}
-    which = [list(distinct).index(id(image)) for image in images]
-    rows = [
-        Row(adapter.encode(adapter.render(prompt), image), number)
-        for prompt, image, number in zip(prompts, images, which, strict=True)
-    ]
-    check_length(adapter, max(len(row.ids) for row in rows) + max_tokens)
-    text = replace(adapter, padding_side="left").text_inputs(rows)
-    text.pop("position_ids", None)  # `generate` makes its own from the mask
-    ends = end_ids(adapter)
-    tokenizer = adapter.processor.tokenizer
-    choose = Choice(seeds, temperature, max_tokens, banned_ids(adapter))
-    # What is not set here is taken from the model's own generation config, and some penalise repetitions, of which the
-    # policy gradient would know nothing.
-    config = GenerationConfig(
-        max_new_tokens=max_tokens,
-        min_length=0,
-        do_sample=False,  # `Choice` leaves one token per row
-        num_beams=1,
-        repetition_penalty=1.0,
-        no_repeat_ngram_size=0,
-        eos_token_id=ends,
-        pad_token_id=tokenizer.pad_token_id if tokenizer.pad_token_id is not None else ends[0],
-        use_cache=True,
-    )
-    made = model.generate(
-        **text,
-        **adapter.vision_inputs(list(distinct.values()), which),
-        generation_config=config,
-        logits_processor=LogitsProcessorList([choose]),
-    )
-    completions = made[:, text["input_ids"].shape[1] :].tolist()
+    encoded = [adapter.encode(adapter.render(prompt), image) for prompt, image in zip(prompts, images, strict=True)]
+    ends, tokenizer = end_ids(adapter), adapter.processor.tokenizer
+    choose = Choice(seeds, temperature, max_tokens, banned_ids(adapter))  # leaves one token per row
+    completions = decode(adapter, model, encoded, images, ends, max_tokens, choose)
     logprobs = torch.stack(choose.logprobs, dim=1).tolist()
     found = []
     for row, values in zip(completions, logprobs, strict=True):
