@@ -73,9 +73,7 @@ TROUBLE = {
     "X06": "box to token mapping",
     "X07": "cached decoding and padding under intervention",
 }
-# Sections whose every entry must have a test now; the others may wait for their stage.
-REQUIRED = "ICMPD"
-# What a test cannot say, or why there is none.
+# What a test cannot say.
 NOTES = {
     "I01": "HEIC is refused with the remedy: Pillow does not read it.",
     "C03": "CI installs a fresh environment from the lock; every job tries all of its corruptions before it starts.",
@@ -85,11 +83,6 @@ NOTES = {
     "P02": "There is no database file: every query runs in memory over Parquet.",
     "P07": "Selection has no Gini threshold that could keep nothing; it takes the first N.",
     "D04": "Answers are compared by option index; texts only where a source gives its gold as text.",
-    "S06": "later: with the cluster stage.",
-    "S08": "later: with the cluster stage.",
-    "S09": "later: with the cluster stage.",
-    **{f"G0{n}": "" for n in range(1, 8)},
-    **{f"X0{n}": "later: with the mechanism stage." for n in range(1, 8)},
 }
 # Every skip: file -> (skipped when, runs again when).
 SKIPS = {
@@ -163,7 +156,7 @@ def reports_table() -> str:
     for report, trouble in TROUBLE.items():
         tests = found.get(report, {})
         shown = "<br>".join(f"{file}: {', '.join(f'`{name}`' for name in names)}" for file, names in tests.items())
-        note = NOTES.get(report, "") if not tests or report[0] in REQUIRED else ""
+        note = NOTES.get(report, "")
         rows.append(f"| {report} | {trouble} | {shown} | {note} |")
     return "\n".join(rows)
 
