@@ -262,7 +262,7 @@ def curve(path: Path, hidden: int) -> None:
         axis.set_xlabel(label + (" (at 225 tokens)" if label == "layers" else " (at 12 layers)"))
         axis.set_yscale("log")
     axes[0].set_ylabel("clean passes")
-    axes[0].legend(fontsize=7, frameon=False)
+    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside upper center", ncols=3, fontsize=7, frameon=False)
     figure.savefig(path, metadata={"Date": None})
 
 

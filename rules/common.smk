@@ -10,7 +10,8 @@ from snakemake.exceptions import WorkflowError
 
 from vlmdx.config import ConfigError, load, paths
 from vlmdx.config.files import read_config
-from vlmdx.config.jobs import DEMO_MODELS, faults
+from vlmdx.config.faults import faults
+from vlmdx.config.jobs import DEMO_MODELS
 from vlmdx.config.joint_jobs import PREFIX, JointJobs
 from vlmdx.config.resolved import write_resolved
 from vlmdx.provenance import share_package_path

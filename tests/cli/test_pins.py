@@ -2,7 +2,8 @@
 
 import pytest
 from vlmdx.config import ConfigError, load
-from vlmdx.config.jobs import Jobs, faults
+from vlmdx.config.faults import faults
+from vlmdx.config.jobs import Jobs
 from vlmdx.config.joint_jobs import JointJobs
 from vlmdx.config.pins import LOCK, Pin, read_pins, write_pins
 from vlmdx.config.root import DEMO

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 from vlmdx.config import load
-from vlmdx.config.jobs import Jobs, faults
+from vlmdx.config.faults import faults
+from vlmdx.config.jobs import Jobs
 from vlmdx.config.root import DEMO
 
 ROOT = Path(__file__).parents[2]

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 from vlmdx.config import ConfigError, load
-from vlmdx.config.jobs import faults
+from vlmdx.config.faults import faults
 from vlmdx.config.mechanism_jobs import MechanismJobs
 from vlmdx.config.root import DEMO
 

@@ -9,8 +9,9 @@ import yaml
 from hypothesis import strategies as st
 from snakemake.common.configfile import load_configfile
 from vlmdx.config import ConfigError, load
+from vlmdx.config.faults import faults
 from vlmdx.config.files import read_config
-from vlmdx.config.jobs import Jobs, faults
+from vlmdx.config.jobs import Jobs
 from vlmdx.config.root import DEMO
 
 from tests.fuzz.documents import TEXT, changed

@@ -14,7 +14,8 @@ from snakemake.settings.enums import Quietness
 from snakemake.settings.types import ConfigSettings, OutputSettings, ResourceSettings, WorkflowSettings
 from snakemake_interface_executor_plugins.settings import ExecMode
 
-from vlmdx.config.jobs import Job, Jobs
+from vlmdx.config.job import Job
+from vlmdx.config.jobs import Jobs
 from vlmdx.provenance.code import PACKAGE
 
 

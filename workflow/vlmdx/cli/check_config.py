@@ -7,7 +7,7 @@ import typer
 
 from vlmdx.cli.project import fail, read_jobs
 from vlmdx.config import ConfigError
-from vlmdx.config.jobs import faults
+from vlmdx.config.faults import faults
 
 
 def check_config(

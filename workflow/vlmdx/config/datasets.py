@@ -97,6 +97,8 @@ class Hf(Block):
     category: str | None = Field(None, description="column of the category")
 
 
+# Keys of an entry that name a file or folder.
+SOURCES = ("questions", "scene_graphs", "images", "folder", "file", "instances_file", "categories")
 Dataset = Annotated[Gqa | Mmvp | Blink | Mmbench | Jsonl | Vsr | Seedbench | Coco | Hf, Field(discriminator="importer")]
 
 

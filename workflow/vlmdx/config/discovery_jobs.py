@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from vlmdx.config.discovery import Endpoint, ModelVerifier, Oracle, Run, Verifier
-from vlmdx.config.jobs import EMBEDDING, PLOTTING, TABLES, Job, _adapter_modules
+from vlmdx.config.job import EMBEDDING, PLOTTING, TABLES, Job, adapter_modules
 from vlmdx.config.mechanism_jobs import MODEL_KEYS, STATISTICS, MechanismJobs
 from vlmdx.config.models import Model
 from vlmdx.provenance import fingerprint
@@ -210,7 +210,7 @@ class DiscoveryJobs(MechanismJobs):
         graphs = self.scene_graphs(run)
         if graphs is not None and not graphs.startswith("results/"):
             content[graphs] = fingerprint(Path(graphs))
-        modules = sorted({m for e in opened for m in _adapter_modules(e, Path(self.here(e.source)))})
+        modules = sorted({m for e in opened for m in adapter_modules(e, Path(self.here(e.source)))})
         settings = {**settings, "dataset": self._run(run).dataset}  # its name stands in front of every image id
         return self._job(rule, settings, POLICY, before, content=content, modules=modules)
 

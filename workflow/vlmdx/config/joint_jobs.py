@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from vlmdx.config import paths
 from vlmdx.config.discovery import ModelVerifier
 from vlmdx.config.discovery_jobs import METRICS, DiscoveryJobs
-from vlmdx.config.jobs import PLOTTING, TABLES, Job
+from vlmdx.config.job import PLOTTING, TABLES, Job
 
 PREFIX = "discovered-"  # data set of the questions that a run discovered
 EXPORTED = "dataset/questions.jsonl"

@@ -4,7 +4,8 @@ import functools
 from pathlib import Path
 from typing import Any
 
-from vlmdx.config.jobs import INFERENCE, PLOTTING, TABLES, Job, Jobs, _adapter_modules
+from vlmdx.config.job import INFERENCE, PLOTTING, TABLES, Job, adapter_modules
+from vlmdx.config.jobs import Jobs
 
 STATISTICS = (*TABLES, "pandas", "scipy")
 DISSECTION = (*INFERENCE, "pandas", "safetensors")
@@ -198,5 +199,5 @@ class MechanismJobs(Jobs):
     def _model_job(self, rule: str, model: str, settings: dict[str, Any], libraries: tuple, before: list[Job]) -> Job:
         """A job that loads ``model``."""
         entry = self.config.models[model]
-        modules = _adapter_modules(entry, Path(self.here(entry.source)))
+        modules = adapter_modules(entry, Path(self.here(entry.source)))
         return self._job(rule, settings, libraries, before, content=self._weights(entry), modules=modules)
