@@ -53,8 +53,10 @@ def decode(
         PromptError: a prompt with its completion would be longer than the model's context.
     """
     check_length(adapter, max(map(len, prompts)) + max_tokens)
+    objects = {id(image): image for image in images}  # rows mostly share them
+    pixels = {key: (image.size, image.tobytes()) for key, image in objects.items()}
     places: dict[tuple[tuple[int, int], bytes], int] = {}
-    which = [places.setdefault((image.size, image.tobytes()), len(places)) for image in images]
+    which = [places.setdefault(pixels[id(image)], len(places)) for image in images]
     distinct = [images[which.index(number)] for number in range(len(places))]
     rows = [Row(ids, number) for ids, number in zip(prompts, which, strict=True)]
     text = replace(adapter, padding_side="left").text_inputs(rows)

@@ -20,7 +20,7 @@ from trl import GRPOConfig, GRPOTrainer
 
 from vlmdx.discovery.callbacks import Watch, check_loss
 from vlmdx.discovery.log import spreads
-from vlmdx.discovery.panel import NO_SEED, Panel, Row, Slot, completion_text, signal
+from vlmdx.discovery.panel import NO_SEED, Panel, Row, Slot, completion_text, images_of, signal
 from vlmdx.discovery.passes import completion_logprobs, prove_pixels
 from vlmdx.discovery.pictures import Picture
 from vlmdx.discovery.plan import Place
@@ -120,7 +120,7 @@ class QuestionerTrainer(GRPOTrainer):
 
     def _generate_and_score_completions(self, inputs: list[Row]) -> dict[str, Any]:
         self._slots = self.slots(inputs)
-        self._images = {slot.picture.image_id: slot.picture.image for slot in self._slots}
+        self._images = images_of(self._slots)
         self._micro = list(range(len(inputs)))
         # The image stands in the message: a column of its own would make TRL run the processor over every sample.
         filled = [

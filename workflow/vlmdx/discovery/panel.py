@@ -42,7 +42,7 @@ class Panel:
 
     def grade(self, slots: Sequence["Slot"], drawn: Sequence[Sampled], memory: Memory) -> list[Row]:
         """Rows of ROLLOUTS (without run, method, seed, phase) for the questions drawn for ``slots``, in order."""
-        images = {slot.picture.image_id: slot.picture.image for slot in slots}  # decoded once, and shared as one object
+        images = images_of(slots)
         asked = [slot.asked(said, images[slot.picture.image_id]) for slot, said in zip(slots, drawn, strict=True)]
         return grade(asked, self.answerer, self.verifier, memory, self.instruction)
 
@@ -82,6 +82,12 @@ class Slot:
             drawn.tokens,
             drawn.finished,
         )
+
+
+def images_of(slots: Sequence[Slot]) -> dict[str, Image.Image]:
+    """The images of ``slots`` by id, each decoded once and shared as one object."""
+    pictures = {slot.picture.image_id: slot.picture for slot in slots}
+    return {image_id: picture.image for image_id, picture in pictures.items()}
 
 
 def undecided(row: Row) -> bool:

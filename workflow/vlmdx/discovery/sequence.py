@@ -9,7 +9,7 @@ import pyarrow as pa
 from tqdm import tqdm
 
 from vlmdx.discovery.memory import Memory
-from vlmdx.discovery.panel import Panel, Row, Slot
+from vlmdx.discovery.panel import Panel, Row, Slot, images_of
 from vlmdx.discovery.pictures import Picture
 from vlmdx.discovery.plan import Place
 from vlmdx.discovery.prompts import questioner_prompt
@@ -143,7 +143,7 @@ def draw_slots(adapter: Adapter, slots: Sequence[Slot], settings: TrainSettings)
     quiet = len(slots) <= size
     for start in tqdm(range(0, len(slots), size), desc="draw questions", unit="batch", disable=quiet, leave=False):
         part = slots[start : start + size]
-        images = {slot.picture.image_id: slot.picture.image for slot in part}
+        images = images_of(part)
         drawn += ask(
             adapter,
             [slot.prompt for slot in part],
