@@ -89,7 +89,6 @@ SKIPS = {
     "audit/test_crate_validator.py": ("the crates' validator is not installed", "`pip install roc-validator`"),
     "discovery/test_screen.py": ("`../shared/data` is absent", "it is there"),
     "mechanism/test_identities.py": ("transformer-lens is not installed", "it is installed"),
-    "workflow/test_discovery.py": ("VLMDX_SLOW is not set: it takes minutes", "`VLMDX_SLOW=1` is set"),
     "workflow/test_vsr.py": ("`../shared/data` is absent", "it is there"),
     "cluster/test_accidents.py": ("no small file system can be mounted", "run as root where `mount -t tmpfs` works"),
     "cluster/test_slurm.py": ("there is no SLURM cluster", "`make test-slurm`"),

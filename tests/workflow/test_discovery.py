@@ -1,7 +1,6 @@
 """The discovery target and the joint table from drawn scenes to figures, and what a method or a seed more would run."""
 
 import json
-import os
 import shutil
 
 import pandas as pd
@@ -19,9 +18,6 @@ RUN, MODEL, METHODS = "results/discovery/qwen", "qwen-demo", ["zero-shot", "rl"]
 HELD_OUT, TURNS, TRAINED, STEPS, STEP = 16, 3, 8, 3, 8
 DRAWING = {"replicates": 100, "confidence": 0.95, "seed": 0}
 EVERYTHING = "all discovered questions"
-
-# Some forty jobs, each of which imports torch anew: minutes, on a machine that does nothing else.
-pytestmark = pytest.mark.skipif("VLMDX_SLOW" not in os.environ, reason="slow: set VLMDX_SLOW=1")
 
 
 @pytest.fixture(scope="module")
