@@ -47,7 +47,7 @@ def test_mistakes_are_told_in_one_line(changes, line):
 
 
 def test_the_bridge_asks_for_its_library(monkeypatch):
-    monkeypatch.setattr("vlmdx.config.jobs.find_spec", lambda name: None)
+    monkeypatch.setattr("vlmdx.config.faults.find_spec", lambda name: None)
     made = jobs(engine="bridge")
     assert faults(made.config, made.here) == [
         "config: mechanism.engine: bridge needs transformer-lens; install it, or use `reference`"
