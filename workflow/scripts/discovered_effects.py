@@ -33,9 +33,8 @@ def main(snakemake: Any) -> None:
     asked = [item for item in items if item["operation"]]
     without = [item["item_id"] for item in items if not item["operation"]]
     folder = Path(snakemake.output.effects).parent
-    if (
-        not asked
-    ):  # a run that fails at counting alone, or one without scene graphs: the joint table has no pathway then
+    # A run that fails at counting alone, or one without scene graphs: the joint table has no pathway then.
+    if not asked:
         line = f"none of {len(items)} items has an operation of GQA; nothing was dissected"
         print(f"{snakemake.wildcards.model}/{name}: {line}", file=sys.stderr)
         made = footer(snakemake, mechanism={"account": line})
