@@ -12,6 +12,7 @@ rule train_questioner:
     output:
         training=paths.questioner("{run}", "{method}", "{seed}", "training.parquet"),
         checkpoint=directory(paths.questioner("{run}", "{method}", "{seed}", "checkpoint")),
+        history=directory(paths.questioner("{run}", "{method}", "{seed}", "history")),
     log:
         "logs/train_questioner/{run}/{method}/{seed}.log",
     benchmark:

@@ -124,7 +124,7 @@ rule plot_curriculum:
 
 rule plot_training:
     input:
-        training=trainings,
+        histories=histories,
     output:
         svg=paths.discovery("{run}", "training.svg"),
         png=report(

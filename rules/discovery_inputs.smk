@@ -35,10 +35,10 @@ def judging_inputs(wildcards):
     return asked_inputs(wildcards) | {"rollouts": paths.discovery(wildcards.run, "rollouts.parquet")}
 
 
-def trainings(wildcards):
-    """Rollouts of the trainings that log every step."""
+def histories(wildcards):
+    """Logs of the trainings that log every step."""
     return [
-        paths.questioner("{run}", method, seed, "training.parquet")
+        paths.questioner("{run}", method, seed, "history")
         for method in LEARNERS
         for seed in CONFIG.discovery.seeds
     ]

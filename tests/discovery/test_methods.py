@@ -7,6 +7,7 @@ import torch
 from vlmdx.discovery import methods as module
 from vlmdx.discovery.finetune import Example, FinetuneSettings, finetune, keep_failed
 from vlmdx.discovery.job import METHODS, UNTRAINED
+from vlmdx.discovery.memory import failed
 from vlmdx.discovery.methods import ask_held_out, train_questioner
 from vlmdx.discovery.sample import ask
 from vlmdx.discovery.sequence import with_mistakes
@@ -30,8 +31,10 @@ def finished(tmp_path_factory, shown):
     for method in METHODS:
         one = job(root / method, method)
         trained = train_questioner(one, POLICY, panel(), shown[:4], small(), TUNING)
-        asked = ask_held_out(one, POLICY, panel(), shown[4:], small(), CONME)
-        made[method] = one, trained.to_pylist(), asked.to_pylist()
+        rows = trained.to_pylist()
+        mistakes = [row["question"] for row in rows if failed(row)]
+        asked = ask_held_out(one, POLICY, panel(), shown[4:], small(), CONME, mistakes)
+        made[method] = one, rows, asked.to_pylist()
     return made
 
 
@@ -71,7 +74,6 @@ def test_a_trained_policy_is_left_as_a_folder_that_opens(finished, method):
     after, before = weights(load(str(one.checkpoint), device="cpu").model), weights(POLICY.open().model)
     assert not same(before, after)
     assert not list(one.folder.glob(".checkpoint*"))
-    assert {path.name for path in one.training.iterdir()} <= {"rollouts", "identity.txt", "log.csv", "rounds.csv"}
 
 
 def test_conme_shows_mistakes_of_training_and_nobody_else_does(finished):
@@ -153,6 +155,27 @@ def test_a_folder_of_other_settings_is_emptied_and_a_finished_one_left_alone(fin
     train_questioner(replace(one, identity="new"), POLICY, panel(), shown[:4], small(steps=1), TUNING)
     assert "was made with other settings; it is removed" in caplog.text
     assert part.stat().st_mtime_ns > before
+
+
+@pytest.mark.parametrize(("method", "logs"), [("conme", set()), ("sft", {"rounds.csv"}), ("rl", {"log.csv"})])
+def test_a_settled_job_keeps_its_logs_alone(shown, tmp_path, method, logs):
+    one = job(tmp_path, method)
+    train_questioner(one, POLICY, panel(), shown[:4], small(), TUNING)
+    one.settle(tmp_path / "history")
+    assert {path.name for path in (tmp_path / "history").iterdir()} == logs
+    assert not one.training.exists()
+    assert one.trained == (method not in UNTRAINED)
+
+
+def test_a_kill_while_working_files_are_removed_leaves_nothing_to_go_on_from(shown, tmp_path, monkeypatch, caplog):
+    one = job(tmp_path, "conme")
+    rows = train_questioner(one, POLICY, panel(), shown[:4], small(), TUNING).to_pylist()
+    with monkeypatch.context() as patch:
+        patch.setattr("vlmdx.discovery.job.shutil.rmtree", lambda folder: None)
+        one.settle(tmp_path / "history")
+    (one.training / "rollouts" / "step-00001.parquet").unlink()
+    assert train_questioner(one, POLICY, panel(), shown[:4], small(), TUNING).to_pylist() == rows
+    assert "it is removed" in caplog.text
 
 
 def test_training_that_is_not_there_is_not_asked(shown, tmp_path):

@@ -34,7 +34,7 @@ def rollouts(folder):
 
 
 def log(folder):
-    with (folder / JOB / "training" / "log.csv").open(newline="") as file:
+    with (folder / JOB / "history" / "log.csv").open(newline="") as file:
         return list(csv.DictReader(file))
 
 
@@ -58,7 +58,7 @@ def test_four_steps_with_a_vlm_as_verifier(folder):
     kl = [float(line["kl"]) for line in lines]
     assert kl[0] == pytest.approx(0, abs=1e-6) and all(value > 0 for value in kl[1:])
     assert (folder / JOB / "checkpoint" / "config.json").exists()
-    assert not (folder / JOB / "training" / "checkpoints").exists(), "only an unfinished job needs them"
+    assert not (folder / JOB / "training").exists(), "only an unfinished job needs it"
 
 
 def test_killed_in_step_4_the_same_command_gives_the_same_rewards(folder, tmp_path):

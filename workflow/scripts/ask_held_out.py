@@ -12,11 +12,12 @@ from typing import Any
 
 import torch
 from vlmdx.discovery.cast import open_panel, pictures_of, policy_of, read_graphs
-from vlmdx.discovery.job import Job
+from vlmdx.discovery.job import Job, discard
+from vlmdx.discovery.memory import failed
 from vlmdx.discovery.methods import ask_held_out
 from vlmdx.discovery.settings import TrainSettings
 from vlmdx.provenance import footer, run_job
-from vlmdx.schema import write_table
+from vlmdx.schema import read_table, write_table
 from vlmdx.schema.tables import ROLLOUTS
 
 
@@ -37,10 +38,16 @@ def main(snakemake: Any) -> None:
         pictures,
         TrainSettings(**settings["training"]),
         settings["prompts"]["conme"],
+        _mistakes(snakemake.input.training) if chosen.method == "conme" else (),
     )
     kinds = Counter(_outcome(row) for row in table.select(["valid", "answer", "correct"]).to_pylist())
     print(f"{chosen.run}/{chosen.method}: {table.num_rows} questions: {dict(sorted(kinds.items()))}", file=sys.stderr)
     write_table(snakemake.output.held_out, table, ROLLOUTS, made)
+    discard(job.asking)
+
+
+def _mistakes(training: str) -> list[str]:
+    return [row["question"] for row in read_table(training, ROLLOUTS).to_pylist() if failed(row)]
 
 
 def _outcome(row: dict[str, Any]) -> str:

@@ -9,11 +9,11 @@ from vlmdx.report.training import draw_training, read_training_log
 
 
 def main(snakemake: Any) -> None:
-    """Write the figure as SVG and PNG; each log stands beside the rollouts of its training."""
+    """Write the figure as SVG and PNG."""
     logs = {}
-    for path in map(Path, snakemake.input.training):
-        method, seed = path.parts[-3:-1]
-        logs[f"{method}, seed {seed}"] = read_training_log(path.parent / "training" / "log.csv")
+    for history in map(Path, snakemake.input.histories):
+        method, seed = history.parts[-3:-1]
+        logs[f"{method}, seed {seed}"] = read_training_log(history / "log.csv")
     render(snakemake.output.svg, snakemake.output.png, draw_training, logs)
 
 

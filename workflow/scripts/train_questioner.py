@@ -22,7 +22,7 @@ from vlmdx.schema.tables import ROLLOUTS
 
 
 def main(snakemake: Any) -> None:
-    """Rollouts of the training; the checkpoint and the log stand beside them. A killed training goes on."""
+    """Rollouts of the training, the checkpoint, and the logs. A killed training goes on."""
     torch.set_num_threads(snakemake.threads)
     settings, chosen = snakemake.params.settings, snakemake.wildcards
     folder = Path(snakemake.output.training).parent
@@ -46,6 +46,7 @@ def main(snakemake: Any) -> None:
     said = f"{table.num_rows} questions, {failed} of them valid and failed"
     print(f"{chosen.run}/{chosen.method}/{chosen.seed}: {said}", file=sys.stderr)
     write_table(snakemake.output.training, table, ROLLOUTS, made)
+    job.settle(Path(snakemake.output.history))
 
 
 if "snakemake" in globals():

@@ -94,7 +94,7 @@ def mechanism(model: str, dataset: str, name: str) -> str:
 
 
 def questioner(run: str, method: str, seed: str, name: str) -> str:
-    """A method's questioner: training.parquet, checkpoint, held_out.parquet."""
+    """A method's questioner: training.parquet, checkpoint, history, held_out.parquet."""
     return f"results/discovery/{run}/{method}/{seed}/{name}"
 
 

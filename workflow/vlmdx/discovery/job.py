@@ -15,6 +15,7 @@ logger = logging.getLogger(__name__)
 Method = Literal["zero-shot", "sft", "expert-iteration", "conme", "rl", "sft-rl"]
 METHODS: tuple[Method, ...] = get_args(Method)
 UNTRAINED = ("zero-shot", "conme")
+MARK = "identity.txt"  # in a folder of working files: whose they are
 
 
 @dataclass(frozen=True)
@@ -71,17 +72,35 @@ class Job:
 
     @property
     def training(self) -> Path:
-        """Everything that training leaves."""
+        """Working files of the training: rollouts step by step, logs, checkpoints to go on from."""
         return self.folder / "training"
+
+    @property
+    def asking(self) -> Path:
+        """Working files of the held-out questions: rollouts turn by turn."""
+        return self.folder / "asking"
+
+    def settle(self, history: Path) -> None:
+        """Keep the logs of a finished training in ``history``; its other working files go."""
+        history.mkdir(parents=True, exist_ok=True)
+        for log in self.training.glob("*.csv"):
+            log.replace(history / log.name)
+        discard(self.training)
 
     def fixed(self, phase: Literal["train", "held-out"]) -> dict[str, Any]:
         """Columns that are the same in all rows."""
         return {"run": self.run, "method": self.method, "seed": self.seed, "phase": phase}
 
 
+def discard(folder: Path) -> None:
+    """Remove working files. The mark goes first: of what a kill leaves then, :func:`claim` makes no use."""
+    (folder / MARK).unlink(missing_ok=True)
+    shutil.rmtree(folder)
+
+
 def claim(folder: Path, identity: str, *beside: Path) -> None:
     """Empty a folder, and what stands beside it, that other settings, code or inputs left: it cannot be continued."""
-    mark = folder / "identity.txt"
+    mark = folder / MARK
     if mark.exists() and mark.read_text() == identity:
         return
     for left in (folder, *beside):

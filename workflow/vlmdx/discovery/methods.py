@@ -7,7 +7,6 @@ mistakes in its prompts afterwards; RL after SFT gives the first half of the ste
 """
 
 import csv
-import shutil
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -38,6 +37,8 @@ def train_questioner(
     tuning: FinetuneSettings,
 ) -> pa.Table:
     """Spend the training budget of a method; leaves ``checkpoint/`` unless the method trains nothing.
+
+    Whoever has stored what this returns calls :meth:`Job.settle`: the working files are gigabytes.
 
     Killed at any point and called again, it goes on: reinforcement learning from its newest whole checkpoint, the
     other methods from their last finished step or round, with the same result as an unbroken run.
@@ -81,8 +82,6 @@ def train_questioner(
             export(adapter, model, job.checkpoint)
         elif reached is not None:
             reached.rename(job.checkpoint)
-    for left in [*job.training.glob("round-*"), job.training / "checkpoints", job.training / "trainer"]:
-        shutil.rmtree(left, ignore_errors=True)  # gigabytes that only an unfinished job needs
     table = read_parts(recorder.folder)
     due = 0 if job.method == "zero-shot" else settings.steps * settings.questions
     if table.num_rows != due:
@@ -97,13 +96,15 @@ def ask_held_out(
     pictures: Sequence[Picture],
     settings: TrainSettings,
     conme: str,
+    mistakes: Sequence[str] = (),
     mistakes_shown: int = 5,
 ) -> pa.Table:
     """Ask ``questions_per_image`` questions about each held-out image with what :func:`train_questioner` left.
 
     Args:
         conme: the prompt file of the ConMe-style method, as text.
-        mistakes_shown: how many mistakes its prompts show (ours).
+        mistakes: questions of its training that failed, which its prompts show.
+        mistakes_shown: how many of them a prompt shows (ours).
 
     Returns:
         ROLLOUTS of the phase "held-out", one row per image and turn.
@@ -113,19 +114,17 @@ def ask_held_out(
         ValueError: no image, or ConMe without any mistake.
     """
     pictures = check_pictures(pictures)
-    folder, prompter = job.folder / "asking", plain(panel.instruction)
+    prompter = plain(panel.instruction)
     checkpoint = None if job.method in UNTRAINED else job.checkpoint
     if checkpoint is not None and not job.trained:
         raise FileNotFoundError(f"{checkpoint}: not there; train the questioner first (`train_questioner`)")
     if job.method == "conme":
-        trained = read_parts(job.training / "rollouts").to_pylist()
-        mistakes = [row["question"] for row in trained if row["valid"] is True and row["correct"] is False]
         prompter = with_mistakes(conme, mistakes, mistakes_shown, job.seed)
         panel = replace(panel, instruction=conme)
-    claim(folder, job.identity)
+    claim(job.asking, job.identity)
     fixed = job.fixed("held-out")
     adapter = policy.open(checkpoint)
-    return ask_images(adapter, panel, pictures, settings, folder, fixed, job.seed, prompter, job.provenance)
+    return ask_images(adapter, panel, pictures, settings, job.asking, fixed, job.seed, prompter, job.provenance)
 
 
 def rounds(method: Method, steps: int, number: int) -> list[int]:
