@@ -145,7 +145,9 @@ def read_question(text: str, vocabulary: Vocabulary) -> Query:
     words = text.lower().replace("?", " ? ").replace(",", " , ").split()
     if not words or words[-1] != "?" or "?" in words[:-1]:
         raise Unread("a question ends with its one question mark")
-    return _Reader(_without_place(words[:-1]), vocabulary).question()
+    asked = words[:-1]
+    bare = _without_place(asked)
+    return _Reader(bare, vocabulary, placed=bare != asked).question()
 
 
 def _without_place(words: list[str]) -> list[str]:
@@ -160,8 +162,9 @@ def _plural(name: str) -> str:
 class _Reader:
     """Recursive descent; a method that reads nothing raises `Unread` and its caller tries the next form."""
 
-    def __init__(self, words: list[str], vocabulary: Vocabulary) -> None:
+    def __init__(self, words: list[str], vocabulary: Vocabulary, placed: bool) -> None:
         self._words, self._known, self._at = words, vocabulary, 0
+        self._placed = placed  # "in the image" stood at the end
 
     def question(self) -> Query:
         for form in (
@@ -262,8 +265,9 @@ class _Reader:
     def _count(self) -> Query:
         self._take("how many")
         noun = self._noun(plural=True, article=False)
-        self._take("are", "can be seen", "do you see")
-        if not self._maybe("there") and self._at < len(self._words):
+        verb = self._take("are there", "are", "can be seen", "do you see")
+        whole = verb != "are" or self._placed  # "How many circles are?" is no question, though "... in the image?" is
+        if not whole or self._at < len(self._words):
             noun = Noun(noun.name, noun.attributes, self._relation(), self._noun(), False)
         return Query("count", (noun,))
 
