@@ -96,6 +96,7 @@ def test_answers_by_hand(text, right):
         ("What color color is circle the?", "grammatical"),
         ("Is the circle red or red?", "grammatical"),
         ("How many red objects are?", "grammatical"),
+        ("Is there a red red circle?", "grammatical"),
         ("What color is the circle? Is there a cross?", "atomic"),
         ("What color is the circle and is there a cross?", "atomic"),
         ("What color is the purple square?", "grounded"),  # nothing of the kind

@@ -229,6 +229,8 @@ class _Reader:
             definite = self._take("the", "an", "a", "any") == "the"
         attributes = []
         while (found := self._try(self._attribute)) is not None:
+            if found in attributes:
+                raise Unread(f"says {found!r} twice of one thing")
             attributes.append(found)
         name = self._name(plural)
         before = self._at
