@@ -113,3 +113,31 @@ rule demo_questioner:
         "Teach the demo questioner to ask"
     script:
         "../workflow/scripts/demo_questioner.py"
+
+
+# An answerer that is neither always right nor always wrong, for the measurements of docs/discovery.md.
+rule demo_pupil:
+    input:
+        letter=JOBS.here("resources/prompts/letter.txt"),
+        text=JOBS.here("resources/prompts/text.txt"),
+    output:
+        model=directory("results/demo/models/pupil-demo"),
+        curve="results/demo/models/pupil-demo.curve.csv",
+    log:
+        "logs/demo_pupil/demo_pupil.log",
+    benchmark:
+        "results/benchmarks/demo_pupil/demo_pupil.tsv"
+    conda:
+        "../envs/vlmdx.yaml"
+    threads: 1
+    resources:
+        mem_mb=4000,
+        runtime=60,
+    params:
+        start=JOBS.here("resources/models/qwen-demo"),
+        digest=JOBS.demo_pupil.digest,
+        settings=JOBS.demo_pupil.settings,
+    message:
+        "Half teach the demo's third answerer"
+    script:
+        "../workflow/scripts/demo_pupil.py"

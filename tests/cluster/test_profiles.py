@@ -12,7 +12,7 @@ from tests.workflow.project import ROOT
 
 # Load a model, and yet on the CPU: the demo models are trained in one thread, so that they come out the same; the
 # others embed some hundred sentences with MiniLM.
-ON_THE_CPU = {"demo_model", "demo_questioner", "vocabulary", "fdr_table", "recompute_rewards"}
+ON_THE_CPU = {"demo_model", "demo_questioner", "demo_pupil", "vocabulary", "fdr_table", "recompute_rewards"}
 
 
 def profile(name):

@@ -1,10 +1,15 @@
 """Mistakes in the config are told in one line each, with the place and the remedy."""
 
 import copy
+from pathlib import Path
 
 import pytest
 from vlmdx.config import ConfigError, load
+from vlmdx.config.faults import faults
+from vlmdx.config.files import read_config
 from vlmdx.config.root import DEMO
+
+ROOT = Path(__file__).parents[2]
 
 
 def broken(**changes):
@@ -24,6 +29,14 @@ def test_the_embedded_default_is_valid():
     config = load(DEMO)
     assert list(config.models) == ["qwen-demo", "llava-demo"]
     assert len(config.corruptions.names) == 19
+
+
+def test_the_shipped_config_of_the_pupil_is_valid_and_finds_all_it_names():
+    config = load(read_config(ROOT / "config" / "pupil.yaml"))
+    assert faults(config, lambda path: str(ROOT / path)) == []
+    demo = load(DEMO).discovery
+    for shared in ("questioner", "reward", "prompts", "taxonomy"):
+        assert getattr(config.discovery, shared) == getattr(demo, shared)
 
 
 @pytest.mark.parametrize(

@@ -74,6 +74,13 @@ def test_all_methods_ask_as_many_questions_about_the_same_held_out_images(folder
     assert (held["answer"].notna() == (held["valid"] == True)).all()  # noqa: E712
 
 
+def test_of_a_finished_job_its_declared_outputs_are_left_and_nothing_else(folder):
+    left = {method: {path.name for path in (folder / RUN / method / "0").iterdir()} for method in METHODS}
+    assert left["zero-shot"] == {"held_out.parquet"}
+    assert left["rl"] == {"training.parquet", "checkpoint", "history", "held_out.parquet"}
+    assert [path.name for path in (folder / RUN / "rl/0/history").iterdir()] == ["log.csv"]
+
+
 def test_the_table_has_a_row_per_method_with_equal_numbers_of_questions(folder):
     table = pd.read_csv(folder / "results/fdr_table.csv").set_index("method")
     assert table.index.tolist() == METHODS and (table["questions"] == HELD_OUT * TURNS).all()

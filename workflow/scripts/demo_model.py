@@ -1,9 +1,8 @@
 """Train one tiny demo VLM on demo scenes and measure it on held-out ones."""
 
-import os
-import shutil
 from pathlib import Path
 
+from vlmdx.demo.checkpoint import deliver, workplace
 from vlmdx.demo.evaluate import report
 from vlmdx.demo.figure import write_rows
 from vlmdx.demo.lessons import Prompts
@@ -15,10 +14,7 @@ def main(snakemake) -> None:
     """Model folder, learning curve and accuracies; a training that was killed goes on from its last checkpoint."""
     prompts = Prompts(letter=Path(snakemake.input.letter).read_text(), text=Path(snakemake.input.text).read_text())
     model = Path(snakemake.output.model)
-    # Snakemake removes declared outputs before a rerun, so the resumable state lies beside them
-    work = model.with_name(f"{model.name}.training")
-    trained = work / model.name
-    work.mkdir(parents=True, exist_ok=True)
+    trained = workplace(model)
     curve = train(
         snakemake.wildcards.model,
         trained,
@@ -28,12 +24,7 @@ def main(snakemake) -> None:
     )
     write_rows(snakemake.output.accuracy, report(trained, prompts, seed=snakemake.params.settings["seed"]))
     write_rows(snakemake.output.curve, curve)
-    # copied, not moved: a kill from here on must leave a training that can still be finished
-    new = model.with_name(f".{model.name}.{os.getpid()}")
-    shutil.copytree(trained, new)
-    shutil.rmtree(model, ignore_errors=True)
-    new.rename(model)
-    shutil.rmtree(work)
+    deliver(trained, model)
 
 
 if "snakemake" in globals():

@@ -1,9 +1,8 @@
 """Teach the demo questioner to ask, starting from qwen-demo."""
 
-import os
-import shutil
 from pathlib import Path
 
+from vlmdx.demo.checkpoint import deliver, workplace
 from vlmdx.demo.figure import write_rows
 from vlmdx.demo.questioner import train_questioner
 from vlmdx.provenance import run_job
@@ -12,9 +11,7 @@ from vlmdx.provenance import run_job
 def main(snakemake) -> None:
     """Model folder and learning curve; a training that was killed goes on from its last state."""
     model = Path(snakemake.output.model)
-    # Snakemake removes declared outputs before a rerun, so the resumable state lies beside them.
-    trained = model.with_name(f"{model.name}.training") / model.name
-    trained.parent.mkdir(parents=True, exist_ok=True)
+    trained = workplace(model)
     curve = train_questioner(
         snakemake.params.start,
         trained,
@@ -24,11 +21,7 @@ def main(snakemake) -> None:
         say=lambda line: print(line, flush=True),
     )
     write_rows(snakemake.output.curve, curve)
-    new = model.with_name(f".{model.name}.{os.getpid()}")
-    shutil.copytree(trained, new)
-    shutil.rmtree(model, ignore_errors=True)
-    new.rename(model)
-    shutil.rmtree(trained.parent)
+    deliver(trained, model)
 
 
 if "snakemake" in globals():

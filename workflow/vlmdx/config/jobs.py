@@ -75,8 +75,17 @@ class Jobs:
     @functools.cached_property
     def demo_questioner(self) -> Job:
         """Rule demo_questioner."""
+        return self._taught("demo_questioner")
+
+    @functools.cached_property
+    def demo_pupil(self) -> Job:
+        """Rule demo_pupil."""
+        return self._taught("demo_pupil")
+
+    def _taught(self, rule: str) -> Job:
+        """A demo model that starts from the shipped qwen-demo."""
         start = self._weights(Model(source="resources/models/qwen-demo"))
-        return self._job("demo_questioner", {"seed": self.config.seed}, (*INFERENCE, "num2words"), content=start)
+        return self._job(rule, {"seed": self.config.seed}, (*INFERENCE, "num2words"), content=start)
 
     def sources(self, dataset: str) -> dict[str, str]:
         """Files and folders that a data set's importer reads, by key of its entry."""

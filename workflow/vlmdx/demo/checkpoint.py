@@ -39,3 +39,22 @@ def save_model(model, processor, folder: str | Path) -> None:
     shutil.rmtree(folder, ignore_errors=True)
     folder.parent.mkdir(parents=True, exist_ok=True)
     new.rename(folder)
+
+
+def workplace(model: Path) -> Path:
+    """Folder in which ``model`` is trained: before a rerun Snakemake removes declared outputs, and nothing else."""
+    work = model.with_name(f"{model.name}.training")
+    work.mkdir(parents=True, exist_ok=True)
+    return work / model.name
+
+
+def deliver(trained: Path, model: Path) -> None:
+    """Put a model that was trained in its :func:`workplace` where it is wanted, and clear the workplace.
+
+    Copied, not moved: a kill from here on must leave a training that can still be finished.
+    """
+    new = model.with_name(f".{model.name}.{os.getpid()}")
+    shutil.copytree(trained, new)
+    shutil.rmtree(model, ignore_errors=True)
+    new.rename(model)
+    shutil.rmtree(trained.parent)

@@ -57,9 +57,9 @@ def pairs(packer: Packer, scene: Scene) -> list[Segment]:
     return found
 
 
-def text_segment(packer: Packer, prompts: Prompts, asked: Asked) -> Segment:
+def text_segment(packer: Packer, prompts: Prompts, text: str, answer: str) -> Segment:
     """The question answered in a word: target at the last prompt token, then the end of the turn."""
-    return _answered(packer, fill(prompts.text, asked.text), asked.text, asked.answer, asked.answer, "text")
+    return _answered(packer, fill(prompts.text, text), text, answer, answer, "text")
 
 
 def letter_segment(packer: Packer, prompts: Prompts, asked: Asked, rng: np.random.Generator) -> Segment:
@@ -125,7 +125,7 @@ def lesson(
     if mix.text or mix.letter or mix.find:
         questions = ask(seed, scene, max(mix.text, mix.letter, mix.find), kinds)
         picked = [questions[i][1] for i in rng.permutation(len(questions))]
-        segments += [text_segment(packer, prompts, asked) for asked in picked[: mix.text]]
+        segments += [text_segment(packer, prompts, asked.text, asked.answer) for asked in picked[: mix.text]]
         for count, make in ((mix.letter, letter_segment), (mix.find, find_segment)):
             segments += [make(packer, prompts, asked, rng) for asked in picked[len(picked) - count :]]
     return scene, draw(seed, scene), segments

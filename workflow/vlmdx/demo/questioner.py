@@ -5,7 +5,6 @@ question that it has not asked yet; on three scenes in ten it is shown questions
 Reinforcement, which comes later, only moves what it has learned here.
 """
 
-import os
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -15,10 +14,10 @@ import torch
 from torch.nn import functional as F
 from transformers import AutoModelForImageTextToText, AutoProcessor
 
-from vlmdx.demo.checkpoint import save_model
 from vlmdx.demo.draw import draw
 from vlmdx.demo.pack import Packer, Segment
 from vlmdx.demo.scene import TRAIN_FIRST, generator, sample_scene
+from vlmdx.demo.teach import teach
 from vlmdx.demo.wordings import EVENLY, FIRM, HABIT, Wordings
 from vlmdx.discovery.prompts import questioner_prompt
 
@@ -38,12 +37,9 @@ def train_questioner(
     conme: str,
     *,
     seed: int,
-    steps: int = LEARN + ADOPT + SETTLE,
-    every: int = 50,
-    save_every: int = 100,
     say: Callable[[str], None] = print,
 ) -> list[dict]:
-    """Train into ``folder``, resuming from ``{folder}.state.pt``; returns the curve of losses.
+    """Train into ``folder``, resuming as :func:`vlmdx.demo.teach.teach` does; returns the curve of losses.
 
     Args:
         start: folder of `qwen-demo`.
@@ -51,48 +47,20 @@ def train_questioner(
         template: the questioner's prompt file.
         conme: the prompt file with a place for mistakes.
         seed: of the scenes and questions; they are a function of the seed and the step.
-        steps: optimizer steps.
-        every: steps between two rows of the curve.
-        save_every: steps between two states.
-        say: called with one line per row.
+        say: called with lines of progress.
     """
     torch.set_num_threads(1)
-    folder = Path(folder)
-    state_file = folder.with_name(f"{folder.name}.state.pt")
     processor = AutoProcessor.from_pretrained(start)
     model = AutoModelForImageTextToText.from_pretrained(start, dtype=torch.float32)
     # A question is text for people: no blank in front of its question mark.
     processor.tokenizer.clean_up_tokenization_spaces = True
     model.generation_config.max_new_tokens = 24
     packer = Packer(model, processor)
-    optimizer = torch.optim.AdamW(model.parameters(), lr=RATE, betas=(0.9, 0.98), weight_decay=0.01)
-    done, curve, losses = 0, [], []
-    if state_file.exists():
-        state = torch.load(state_file, weights_only=True)
-        model.load_state_dict(state["model"]), optimizer.load_state_dict(state["optimizer"])
-        done, curve = state["done"], state["curve"]
-    model.train()
-    for step in range(done, steps):
-        for group in optimizer.param_groups:
-            group["lr"] = _rate(step)
-        with torch.autocast("cpu", torch.bfloat16):  # 1.5 times faster where the CPU can; weights stay float32
-            loss = _loss(packer, template, conme, seed, FIRST + step * IMAGES, _usual(step))
-        optimizer.zero_grad(set_to_none=True)
-        loss.backward()
-        torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
-        optimizer.step()
-        losses.append(loss.item())
-        if (step + 1) % every == 0 or step + 1 == steps:
-            curve.append({"step": step + 1, "loss": round(float(np.mean(losses)), 4)})
-            say(f"step {step + 1} of {steps}: loss {curve[-1]['loss']} nats a token")
-            losses = []
-        if (step + 1) % save_every == 0 or step + 1 == steps:
-            new = state_file.with_name(f".{state_file.name}.{os.getpid()}")
-            parts = {"model": model.state_dict(), "optimizer": optimizer.state_dict(), "done": step + 1, "curve": curve}
-            torch.save(parts, new)
-            new.replace(state_file)
-    save_model(model.eval(), processor, folder)
-    return curve
+
+    def loss(step: int) -> torch.Tensor:
+        return _loss(packer, template, conme, seed, FIRST + step * IMAGES, _usual(step))
+
+    return teach(model, processor, folder, loss, _rate, LEARN + ADOPT + SETTLE, say=say)
 
 
 def _usual(step: int) -> dict[str, float]:

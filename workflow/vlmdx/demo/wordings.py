@@ -83,6 +83,10 @@ class Wordings:
                     break
         return [(wording, text) for text, wording in found.items()]
 
+    def answer(self, text: str) -> str:
+        """The answer to a valid question."""
+        return self._oracle.explain(self._scene.image_id, text)[1].answer
+
     def _fill(self, rng: Rng, wording: str) -> str:
         """Words mostly of things that are there, so that few tries are wasted; validity is the oracle's to say."""
         shown = [pick(rng, self._scene.things) for _ in range(2)]
