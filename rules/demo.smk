@@ -123,6 +123,7 @@ rule demo_pupil:
     output:
         model=directory("results/demo/models/pupil-demo"),
         curve="results/demo/models/pupil-demo.curve.csv",
+        accuracy="results/demo/models/pupil-demo.accuracy.csv",
     log:
         "logs/demo_pupil/demo_pupil.log",
     benchmark:

@@ -5,7 +5,7 @@ from pathlib import Path
 from vlmdx.demo.checkpoint import deliver, workplace
 from vlmdx.demo.figure import write_rows
 from vlmdx.demo.lessons import Prompts
-from vlmdx.demo.pupil import train_pupil
+from vlmdx.demo.pupil import by_wording, train_pupil
 from vlmdx.provenance import run_job
 
 
@@ -22,6 +22,9 @@ def main(snakemake) -> None:
         say=lambda line: print(line, flush=True),
     )
     write_rows(snakemake.output.curve, curve)
+    write_rows(
+        snakemake.output.accuracy, by_wording(trained, prompts, seed=snakemake.params.settings["seed"], scenes=200)
+    )
     deliver(trained, model)
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import torch
+from PIL import Image
 from torch.nn import functional as F
 from transformers import AutoModelForImageTextToText, AutoProcessor
 
@@ -16,13 +17,18 @@ from vlmdx.demo.draw import draw
 from vlmdx.demo.lessons import Prompts, letter_segment, text_segment
 from vlmdx.demo.pack import Packer, Segment
 from vlmdx.demo.questions import ask
-from vlmdx.demo.scene import TRAIN_FIRST, Scene, generator, sample_scene
+from vlmdx.demo.scene import HELD_OUT_FIRST, TRAIN_FIRST, Scene, generator, sample_scene
 from vlmdx.demo.teach import teach
 from vlmdx.demo.wordings import EVENLY, Wordings
+from vlmdx.discovery.answerer import ModelAnswerer
+from vlmdx.discovery.answers import same_answer
+from vlmdx.discovery.roles import Question
+from vlmdx.models.load import load
 
 FIRST = TRAIN_FIRST + 700_000  # scenes that no demo model was trained on
 IMAGES, WORDED, LETTERED = 12, 8, 3  # per step; questions per image, answered in words and by letter
 STEPS, WARMUP, RATE = 120, 30, 5e-4
+ASKED_FIRST, ASKED = HELD_OUT_FIRST + 20_000, 14  # of the evaluation: its first scene, questions per scene
 
 
 def train_pupil(
@@ -60,6 +66,33 @@ def lesson(packer: Packer, prompts: Prompts, seed: int, scene: Scene) -> list[Se
         *(text_segment(packer, prompts, text, wordings.answer(text)) for text in worded),
         *(letter_segment(packer, prompts, asked, rng) for _, asked in ask(seed, scene, LETTERED)),
     ]
+
+
+def by_wording(folder: str | Path, prompts: Prompts, *, seed: int, scenes: int) -> list[dict]:
+    """How often a model answers each wording rightly, asked as in discovery: ``wording, questions, right`` (per cent).
+
+    Args:
+        folder: of the model.
+        prompts: wordings of the product.
+        seed: of the scenes and questions.
+        scenes: held-out ones, that no other evaluation looks at.
+    """
+    wordings, questions, truths = [], [], []
+    for index in range(ASKED_FIRST, ASKED_FIRST + scenes):
+        scene = sample_scene(seed, index)
+        image, known = Image.fromarray(draw(seed, scene)), Wordings(scene)
+        for wording, text in known.draw(generator(seed, index, 7), ASKED, EVENLY):
+            wordings.append(wording)
+            questions.append(Question(scene.image_id, image, text))
+            truths.append(known.answer(text))
+    answers = ModelAnswerer(load(str(folder), device="cpu"), prompts.text).answer(questions)
+    right = [same_answer(answer.text, truth) for answer, truth in zip(answers, truths, strict=True)]
+    rows = []
+    for wording in EVENLY:
+        own = [r for r, w in zip(right, wordings, strict=True) if w == wording]
+        if own:
+            rows.append({"wording": wording, "questions": len(own), "right": round(100 * float(np.mean(own)), 1)})
+    return rows
 
 
 def _rate(step: int) -> float:
