@@ -56,6 +56,16 @@ def test_m11_rows_that_share_an_image_get_its_features(adapter):
         torch.testing.assert_close(together[k], alone, atol=1e-4, rtol=0)
 
 
+def test_prompts_are_not_kept_without_end(adapter, monkeypatch):
+    monkeypatch.setattr("vlmdx.models.adapter.MOST_ENCODED", 2)
+    adapter._encoded.clear()
+    prompts = [adapter.render(text) for text in ("what", "what color", "dog", "what")]
+    image = picture(60, 60)
+    ids = [adapter.encode(prompt, image).tolist() for prompt in prompts]
+    assert len(adapter._encoded) == 2
+    assert ids[0] == ids[3] and len({tuple(each) for each in ids}) == 3
+
+
 def test_m09_long_prompt_with_large_image_is_never_cut(qwen_folder):
     adapter = load(str(qwen_folder), device="cpu", max_pixels=200704)
     prompt = adapter.render("word " * 2000)

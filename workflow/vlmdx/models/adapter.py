@@ -19,6 +19,8 @@ from vlmdx.models.geometry import Grid, View
 from vlmdx.models.prompts import letters, user_turn
 from vlmdx.models.tokens import PromptError, check_bos, continuation_ids, single_ids
 
+MOST_ENCODED = 8192  # prompts kept: more than a job of the main target has; a questioner in training asks without end
+
 
 @dataclass(frozen=True)
 class Row:
@@ -133,6 +135,8 @@ class Adapter:
             context = getattr(self.model.config.get_text_config(), "max_position_embeddings", None)
             if context is not None and len(ids) > context:
                 raise PromptError(f"prompt of {len(ids)} tokens is longer than the model's context of {context}")
+            if len(self._encoded) >= MOST_ENCODED:
+                del self._encoded[next(iter(self._encoded))]  # the oldest
             self._encoded[key] = ids
         return self._encoded[key]
 
