@@ -35,7 +35,8 @@ def test_the_shipped_config_of_the_pupil_is_valid_and_finds_all_it_names():
     config = load(read_config(ROOT / "config" / "pupil.yaml"))
     assert faults(config, lambda path: str(ROOT / path)) == []
     demo = load(DEMO).discovery
-    for shared in ("questioner", "reward", "prompts", "taxonomy"):
+    assert config.discovery.questioner.source == demo.questioner.source
+    for shared in ("reward", "prompts", "taxonomy"):
         assert getattr(config.discovery, shared) == getattr(demo, shared)
 
 

@@ -130,10 +130,11 @@ DEMO = {
         "train_images": 100,
         "held_out_images": 50,
         "questions_per_image": 3,  # two to four shapes hold few different questions
+        "questioner": {"temperature": 0.7},
         "prompts": {"questioner": "resources/prompts/questioner-demo.txt", "conme": "resources/prompts/conme-demo.txt"},
         # Few images and a small world: what was asked of other images would make every question look like a repeat.
         "reward": {"buffer": 8},
-        "training": {"learning_rate": 2e-4, "steps": 180, "batch_size": 8, "accumulation": 8},
+        "training": {"learning_rate": 2e-4, "steps": 120, "batch_size": 8, "accumulation": 8},
         "finetuning": {"learning_rate": 3e-4},
     },
 }
