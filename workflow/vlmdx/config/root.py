@@ -130,7 +130,7 @@ DEMO = {
         "train_images": 100,
         "held_out_images": 50,
         "questions_per_image": 3,  # two to four shapes hold few different questions
-        "questioner": {"temperature": 0.7},
+        "questioner": {"temperature": 0.7},  # at 1, what was learned repeats itself more often (docs/log.md)
         "prompts": {"questioner": "resources/prompts/questioner-demo.txt", "conme": "resources/prompts/conme-demo.txt"},
         # Few images and a small world: what was asked of other images would make every question look like a repeat.
         "reward": {"buffer": 8},

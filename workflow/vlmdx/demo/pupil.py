@@ -1,7 +1,7 @@
 """Train the demo's third answerer, `pupil-demo`: `qwen-demo`, half taught the wordings that the demo questioner knows.
 
-The other two were never taught some of those wordings and fail them always; this one fails none always and none never
-but the easiest, so that what a questioner gains from a valid question is in doubt, as with a real model.
+The other two were never taught some of those wordings and fail them always. This one answers every wording rightly now
+and then, so that a valid question may gain its questioner nothing, as with a real model.
 """
 
 from collections.abc import Callable
