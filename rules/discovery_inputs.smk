@@ -38,9 +38,7 @@ def judging_inputs(wildcards):
 def histories(wildcards):
     """Logs of the trainings that log every step."""
     return [
-        paths.questioner("{run}", method, seed, "history")
-        for method in LEARNERS
-        for seed in CONFIG.discovery.seeds
+        paths.questioner("{run}", method, seed, "history") for method in LEARNERS for seed in CONFIG.discovery.seeds
     ]
 
 
